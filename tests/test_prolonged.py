@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from recorded_clusters import ZERO_S
-from test_recorded_traffic import MEASURED, NOTHING_SHED, two_brokers
+from test_recorded_traffic import MEASURED, NOTHING_SHED, THRESHOLD, two_brokers
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs
 from trimtab.lab.reconstruct.evidence import Round
@@ -67,3 +69,21 @@ def test_what_goes_on_can_be_rehearsed(again: Rebuilt) -> None:
     assert len(run.usage) == longer.grid.n_ticks
     assert not np.isnan(run.usage).any()
     assert run.usage[-1] == pytest.approx(run.usage[again.grid.n_ticks + 10], abs=1.0)
+
+
+def test_the_leaders_clock_goes_on_where_no_later_round_is_told() -> None:
+    rounds = tuple(Round(ZERO_S + 7.0 + 60.0 * minute) for minute in range(1, 9))
+    known = evidence_until(two_brokers(rounds=rounds).told(), ZERO_S + 200.0)
+    before = rebuilt(known, MEASURED, seed=0)
+    begin_s = before.grid.from_s - ZERO_S
+    longer, from_s = prolonged(before, MORE_S), before.world.duration_s
+    (costs,) = drawn_costs(longer, 1)
+    run = rehearsed(longer, Rehearsal(from_s, THRESHOLD), costs, 0)
+    assert run.rounds.time_s[0] + begin_s == pytest.approx(247.0, abs=1.0)
+
+
+def test_brokers_that_have_told_nothing_are_like_those_that_have(again: Rebuilt) -> None:
+    told = two_brokers().told()
+    more = rebuilt(replace(told, brokers=(*told.brokers, "b9:8080")), MEASURED, seed=0)
+    assert more.used.known.brokers.by_cores[2] == np.median(again.used.known.brokers.by_cores)
+    assert more.world.machines.nic[2] == pytest.approx(np.median(more.world.machines.nic[:2]))

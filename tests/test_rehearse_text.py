@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 import datadriven
 from trimtab.files.errors import TrimtabError
-from trimtab.files.fields import Field
+from trimtab.files.fields import Field, FieldError
 from trimtab.lab.rehearsal.plan import Rehearsal
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.world import Event, Kind
@@ -91,3 +92,13 @@ def _text(plan: Rehearsal) -> str:
         bundles = " ".join(NAMES.bundles[i] for i in each.bundles)
         lines.append(f"{each.from_s:g} to {each.to_s:g} s  x{each.factor:g} {bundles}")
     return "\n".join(lines)
+
+
+def test_what_is_too_short_is_refused_before_anything_else() -> None:
+    short = replace(NAMES, duration_s=100.0)
+    planned = Planned((statement(Field("lose b1")),), {})
+    told = "the recording: found 100 s, expected 180 s at least: 60 s until the leader knows"
+    with pytest.raises(FieldError, match=told):
+        resolved(planned, short, RAN)
+    long_enough = replace(NAMES, duration_s=180.0)
+    assert resolved(planned, long_enough, RAN).from_s == 60.0

@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = tuple(ROOT / "docs" / name for name in ("rehearse.md", "size.md"))
-_BLOCK = re.compile(r"(?<=```text\n)\$ trimtab ((?:rehearse|size) .*)\n(?:.*\n)*?(?=```)")
+PAGES = tuple(ROOT / "docs" / name for name in ("rehearse.md", "size.md", "upgrade.md"))
+_BLOCK = re.compile(r"(?<=```text\n)\$ trimtab ((?:rehearse|size|lint) .*)\n(?:.*\n)*?(?=```)")
 #: Wrong use; whatever else a rehearsal ends with is an answer.
 _WRONG = 2
 
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
     """Write the pages, or those that are named."""
     pages = [page for page in PAGES if not arguments or page.stem in arguments]
     if not pages:
-        print("usage: python -m tools.rehearsals [rehearse] [size]")
+        print("usage: python -m tools.rehearsals [rehearse] [size] [upgrade]")
         return 2
     for page in pages:
         page.write_text(rewritten(page.read_text(encoding="utf-8"), printed), encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from trimtab.lab.reconstruct.beginning import Before, before, begins_s, standing
 from trimtab.lab.reconstruct.clocks import Grid, Life, lives
 from trimtab.lab.reconstruct.costs import Costs, Served, in_simulation, known_costs
 from trimtab.lab.reconstruct.events import events, session_s
-from trimtab.lab.reconstruct.evidence import Evidence, Reports
+from trimtab.lab.reconstruct.evidence import Evidence, Reports, Round
 from trimtab.lab.reconstruct.host_windows import by_broker, host_windows, owners_at
 from trimtab.lab.reconstruct.rates import Wanted, traffic
 from trimtab.lab.reconstruct.splits import cut, splits
@@ -227,7 +227,7 @@ def _of_all(wanting: Wanted, n_bundles: int) -> tuple[Floats, Floats]:
 def _machines(evidence: Evidence, lives: Sequence[Life], from_s: float) -> Machines:
     n_brokers = len(evidence.brokers)
     is_up = np.zeros(n_brokers, np.bool_)
-    nic = np.full(n_brokers, _NIC)
+    nic = np.full(n_brokers, np.nan)
     for broker in range(n_brokers):
         is_up[broker] = any(
             life.broker == broker and life.from_s <= from_s < life.to_s for life in lives
@@ -235,6 +235,9 @@ def _machines(evidence: Evidence, lives: Sequence[Life], from_s: float) -> Machi
         limit = evidence.reports.limit[evidence.reports.broker == broker, 4]
         if (limit > 0).any():
             nic[broker] = _KBIT * float(np.median(limit[limit > 0]))
+    # Who has told nothing is like those that have.
+    is_told = ~np.isnan(nic)
+    nic[~is_told] = float(np.median(nic[is_told])) if is_told.any() else _NIC
     nothing = np.zeros(n_brokers)
     return Machines(evidence.brokers, np.ones(n_brokers), nic, nothing, nothing, nothing, is_up)
 
@@ -349,10 +352,19 @@ def _clients(evidence: Evidence, lives: Sequence[Life]) -> Clients:
     return dataclasses.replace(clients, unload_s=(low, high))
 
 
+def _waited_s(rounds: Sequence[Round]) -> Iterator[float]:
+    """Yield for how long the leader waited in each round; of an unload not told the usual time."""
+    told = [wait for each in rounds for wait in each.waited_s]
+    usual = float(np.median(told)) if told else float(np.mean(Clients().unload_s))
+    for each in rounds:
+        yield float(sum(each.waited_s)) + usual * max(0, len(each.unloads) - len(each.waited_s))
+
+
 def _course(evidence: Evidence, grid: Grid) -> Course:
     owners, from_s = evidence.owners, grid.from_s
     later = np.flatnonzero((owners.time_s > from_s) & (owners.broker >= 0))
     before = [leader for leader in evidence.leaders if leader[0] <= from_s]
+    rounds = [each for each in evidence.rounds if each.time_s > from_s]
     elected_s, leader = before[-1] if before else (from_s, -1)
     return Course(
         elected_s=elected_s - from_s,
@@ -366,5 +378,6 @@ def _course(evidence: Evidence, grid: Grid) -> Course:
             )
             for i in later.tolist()
         ),
-        round_s=tuple(each.time_s - from_s for each in evidence.rounds if each.time_s > from_s),
+        round_s=tuple(each.time_s - from_s for each in rounds),
+        waited_s=tuple(_waited_s(rounds)),
     )

@@ -13,6 +13,7 @@ from trimtab.lab.costs import Knowledge, Windows, learned, nothing_known
 from trimtab.lab.costs.curve import MIDDLE, curved
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import deviation_variance
+from trimtab.lab.costs.knowledge import with_brokers
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.host_windows import by_broker
 from trimtab.lab.reconstruct.looks import looks
@@ -97,7 +98,21 @@ def known_costs(evidence: Evidence, windows: Windows) -> Knowledge:
     known = nothing_known(evidence.brokers, evidence.bundles)
     for look in looks(evidence, windows.host_s):
         known = learned(known, look, windows)
-    return known
+    return _alike(known)
+
+
+def _alike(known: Knowledge) -> Knowledge:
+    """Return the same with brokers that have told nothing like the median of those that have."""
+    brokers = known.brokers
+    is_told = np.isfinite(brokers.written_s)
+    if is_told.all() or not is_told.any():
+        return known
+    columns = {
+        name: np.where(is_told, column, float(np.median(column[is_told])))
+        for name in ("by_cores", "slowness", "rest")
+        for column in [getattr(brokers, name)]
+    }
+    return with_brokers(known, **columns)
 
 
 def likeliest(known: Knowledge, overhead: float) -> Costs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,20 +11,30 @@ from trimtab.lab.reconstruct.cluster import Rebuilt, recorded_traffic
 from trimtab.lab.reconstruct.cost_uncertainty import recosted
 from trimtab.lab.reconstruct.costs import Costs, Served
 from trimtab.lab.reconstruct.leadership import looked_on
+from trimtab.lab.rehearsal.going_on import Besides, planned_begins
 from trimtab.lab.rehearsal.plan import Rehearsal, Scaling
 from trimtab.lab.simulate.run import at_end, going_on
 from trimtab.lab.simulate.simulation import Simulation
-from trimtab.lab.simulate.surroundings import Begin, RecordedOthers
+from trimtab.lab.simulate.surroundings import RecordedOthers
 from trimtab.lab.simulate.world import Event, Kind, Machines, Run
 from trimtab.pulsar.model import Floats
 
 _COMINGS = (Kind.JOIN, Kind.LEAVE, Kind.KILL)
 
 
-def rehearsed(rebuilt: Rebuilt, plan: Rehearsal, costs: Costs, seed: int) -> Run:
+def rehearsed(
+    rebuilt: Rebuilt, plan: Rehearsal, costs: Costs, seed: int, besides: Besides | None = None
+) -> Run:
     """Return the run of a recorded night in which something is done to its cluster.
 
     Up to the time of the plan all is held to what happened; then its balancer leads.
+
+    Args:
+        rebuilt: the night.
+        plan: what is done.
+        costs: what its traffic costs.
+        seed: of what chance brings.
+        besides: what processes do that no plan says; without it those that begin are warm.
 
     Raises:
         LookupError: a strategy is not in the release.
@@ -35,6 +45,11 @@ def rehearsed(rebuilt: Rebuilt, plan: Rehearsal, costs: Costs, seed: int) -> Run
         Without a plan for it, traffic, clocks and other processes are those of the night.
     """
     again = disturbed(rebuilt, plan, costs)
+    if besides is not None:
+        percent = besides.others(again.surroundings.others.percent, costs)
+        begins = (*rebuilt.surroundings.begins, *besides.timed())
+        met = replace(again.surroundings, others=RecordedOthers(percent), begins=begins)
+        again = replace(again, surroundings=met)
     world = replace(again.world, seed=seed, event_s=plan.from_s)
     simulation = Simulation(world, plan.balancer, again.parameters, again.surroundings)
     for _ in looked_on(again, simulation, plan.from_s):
@@ -48,7 +63,7 @@ def disturbed(rebuilt: Rebuilt, plan: Rehearsal, costs: Costs) -> Rebuilt:
     surroundings = replace(
         again.surroundings,
         others=_with_idle(again.surroundings.others, len(plan.added), float(costs.rest.mean())),
-        begins=(*again.surroundings.begins, *_begins(plan.events, again.grid.tick_s)),
+        begins=(*again.surroundings.begins, *planned_begins(plan.events, again.grid.tick_s)),
     )
     if plan.scalings:
         served = scaled(again.served, plan.scalings, again.grid.tick_s)
@@ -93,14 +108,6 @@ def _with_idle(others: RecordedOthers, count: int, rest: float) -> RecordedOther
     more = np.zeros((*others.percent.shape[:2], count))
     more[0] = rest
     return RecordedOthers(np.concatenate((others.percent, more), axis=2))
-
-
-def _begins(events: Sequence[Event], tick_s: float) -> Iterator[Begin]:
-    """Return when planned processes begin; their windows close since then, as any new one's."""
-    for event in events:
-        if event.kind is Kind.JOIN:
-            for broker in event.subjects:
-                yield Begin(broker, int(event.time_s // tick_s), (-1, -1))
 
 
 def remaining(recorded: Sequence[Event], planned: Sequence[Event]) -> tuple[Event, ...]:

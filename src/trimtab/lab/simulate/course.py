@@ -39,8 +39,9 @@ class Course:
     leader: int
     #: In order of time.
     moves: tuple[Moved, ...]
-    #: s at which the leader's rounds began, in order.
+    #: s at which the leader's rounds began, in order, and for how long each waited for unloads.
     round_s: tuple[float, ...]
+    waited_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,26 @@ def rounds_of_course(simulation: Simulation, course: Course, until_s: float) -> 
         else:
             _give(simulation, move)
     _pass(simulation, until_s)
-    next_s = next((time_s for time_s in course.round_s if time_s >= until_s), None)
-    _let_go(simulation, until_s, next_s)
+    _let_go(simulation, until_s, _next_round_s(simulation, course, until_s))
+
+
+def _next_round_s(simulation: Simulation, course: Course, time_s: float) -> float:
+    """Return when the leader's next round begins: as told, else as its clock goes on.
+
+    It sheds an interval after it was elected, and an interval after the end of each round.
+    """
+    later = [round_s for round_s in course.round_s if round_s >= time_s]
+    if later:
+        return later[0]
+    interval_s = simulation.settings.shedding_interval_s
+    elections = [
+        event.time_s
+        for event in simulation.world.events
+        if event.kind is Kind.LEADER and event.time_s <= time_s
+    ]
+    waits = zip(course.round_s, course.waited_s, strict=False)
+    last_s = max([course.elected_s, *elections, *course.round_s, *map(sum, waits)])
+    return last_s + interval_s * (1.0 + max(0.0, (time_s - last_s) // interval_s))
 
 
 def _pass(simulation: Simulation, time_s: float) -> None:
@@ -119,8 +138,8 @@ def _looked_on(simulation: Simulation, time_s: float) -> LookedOn:
     return LookedOn(time_s, decision, scores)
 
 
-def _let_go(simulation: Simulation, time_s: float, round_s: float | None) -> None:
-    """Let the leader act from now on: its next round is the one that is told to be next."""
+def _let_go(simulation: Simulation, time_s: float, next_s: float) -> None:
+    """Let the leader act from now on: its next round is at a time."""
     settings = simulation.settings
     for bundle in np.flatnonzero(simulation.cluster.owner < 0).tolist():
         simulation.timetable.enter(time_s, Lookup(bundle, -1, time_s, 0.0))
@@ -129,7 +148,6 @@ def _let_go(simulation: Simulation, time_s: float, round_s: float | None) -> Non
     has_unloaded = simulation.unloaded_term == simulation.term
     simulation.term += 1
     simulation.unloaded_term = simulation.term if has_unloaded else simulation.unloaded_term
-    next_s = time_s + settings.shedding_interval_s if round_s is None else round_s
     simulation.timetable.enter(next_s, Round(simulation.term))
     flush_s = time_s + settings.averages_interval_s
     simulation.timetable.enter(flush_s, Flush(simulation.term))

@@ -45,6 +45,40 @@ class RestartPlan:
     orders: tuple[RestartForecast, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A live cluster, looked at once."""
+
+    made_s: float
+    now: ClusterNow
+    leader: str | None
+    balancer: Balancer
+
+
+def standing(cluster: ConnectedCluster, changed: Mapping[str, str] = _NOTHING) -> Standing:
+    """Return how a live cluster stands, and who steers it.
+
+    Raises:
+        GatherError: a broker does not answer, or what steers the cluster cannot be simulated.
+    """
+    made_s = time.time()
+    names, leader = cluster.admin.brokers(), cluster.admin.leader()
+    settings = {**cluster.admin.settings(leader if leader in names else None), **changed}
+    reports = each_of(names, cluster.admin.report)
+    if len(names) < 2:
+        raise GatherError(f"found {len(names)} brokers, expected two at least")
+    now = cluster_now(reports, cluster.admin.release)
+    try:
+        balancer = _balancer(settings, cluster.admin.release)
+    except (LookupError, SettingError) as error:
+        raise _unsteered(error) from None
+    return Standing(made_s, now, leader, balancer)
+
+
+def _unsteered(error: Exception) -> GatherError:
+    return GatherError(f"what steers this cluster cannot be simulated: {error}")
+
+
 def restart_plan(
     cluster: ConnectedCluster, timing: Timing, n_seeds: int, changed: Mapping[str, str] = _NOTHING
 ) -> RestartPlan:
@@ -59,26 +93,17 @@ def restart_plan(
     Raises:
         GatherError: a broker does not answer, or what steers the cluster cannot be simulated.
     """
-    made_s = time.time()
-    names, leader = cluster.admin.brokers(), cluster.admin.leader()
-    settings = {**cluster.admin.settings(leader if leader in names else None), **changed}
-    reports = each_of(names, cluster.admin.report)
-    if len(names) < 2:
-        raise GatherError(f"found {len(names)} brokers, expected two at least")
-    now = cluster_now(reports, cluster.admin.release)
+    at = standing(cluster, changed)
     try:
-        balancer = _balancer(settings, cluster.admin.release)
         forecasts = [
-            foretold(now, Order(*order), timing, balancer, range(n_seeds))
-            for order in orders(now, leader).items()
+            foretold(at.now, Order(*order), timing, at.balancer, range(n_seeds))
+            for order in orders(at.now, at.leader).items()
         ]
     except (LookupError, SettingError) as error:
-        raise GatherError(f"what steers this cluster cannot be simulated: {error}") from None
+        raise _unsteered(error) from None
     forecasts.sort(key=lambda each: (round(each.peak_percent.p90), each.moves.median))
-    release = cluster.admin.release
-    return RestartPlan(
-        cluster.admin.cluster, release, made_s, leader, timing, balancer, tuple(forecasts)
-    )
+    name, release = cluster.admin.cluster, cluster.admin.release
+    return RestartPlan(name, release, at.made_s, at.leader, timing, at.balancer, tuple(forecasts))
 
 
 def lines(plan: RestartPlan) -> Iterator[str]:

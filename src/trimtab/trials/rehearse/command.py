@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from trimtab.files.fields import Field, FieldError
 from trimtab.files.version import __version__
 from trimtab.files.whole_files import read_text
 from trimtab.ingest.recording import open_recording
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs
+from trimtab.lab.rehearsal.measures import Bar
 from trimtab.lab.rehearsal.plan import Rehearsal
 from trimtab.report.rehearsal import render_rehearsal
 from trimtab.spark.runner import Cluster
@@ -39,12 +40,30 @@ from trimtab.trials.rehearse.verdict import CONFIDENCE, WANTED, Verdict
 from trimtab.trials.rehearse.work import Courses
 from trimtab.trials.rerun.command import reconstructed
 from trimtab.trials.sweep.pipeline import Plan, Start, sweep
-from trimtab.trials.sweep.task import Row, Task
+from trimtab.trials.sweep.task import Ran, Row, Task
 from trimtab.trials.trial import Form, Result, spelt, written
 from trimtab.trials.what_if.command import DRAWS, replayed, steered_by
 
 # Seeds on which a remedy is tried first; only those that keep to the bar on all go on.
 _FIRST_SEEDS = 5
+
+
+class Runs(Protocol):
+    """Runs the courses of a rehearsal by their names; travels to the workers."""
+
+    @property
+    def bar(self) -> Bar:
+        """Return what each is held against."""
+
+    def __call__(self, task: Task) -> Ran:
+        """Run one, and measure what came of it."""
+
+    def tasks(self, name: str, seeds: Iterable[int]) -> frozenset[Task]:
+        """Return the runs of one course."""
+
+    def basis(self) -> dict[str, str]:
+        """Return digests of all that the rows rest on besides their tasks."""
+
 
 REHEARSAL = Form(
     "rehearsal", render_rehearsal, lines, lambda document: document["verdict"] == Verdict.SAFE
@@ -64,17 +83,23 @@ class Question:
     racks: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     n_seeds: int = 20
+    #: Where a live cluster is; blank for a recording, and for how many s it is followed.
+    admin: str = ""
+    duration_s: float = 3600.0
     time_limit_s: float = 600.0
 
     def command(self, output: Path) -> str:
         """Return the command that rehearses the same again, on however many cores."""
         options = {
+            **({"--admin": self.admin, "--for": f"{self.duration_s:g}s"} if self.admin else {}),
             "--plan": self.plan,
             "--rack": self.racks,
             **self.limits.options(),
             "--seeds": self.n_seeds,
         }
-        return spelt("rehearse", options, output, arguments=(self.recording, *self.events))
+        return spelt(
+            "rehearse", options, output, arguments=(*filter(None, (self.recording,)), *self.events)
+        )
 
     def planned(self) -> Planned:
         """Return what the command line and the file plan together.
@@ -98,7 +123,7 @@ class Rehearsed:
     """What is to be run: nothing of it has been."""
 
     head: Mapping[str, Any]
-    courses: Courses
+    courses: Runs
     remedies: tuple[Remedy, ...]
     n_seeds: int
     time_limit_s: float

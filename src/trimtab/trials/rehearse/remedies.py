@@ -11,7 +11,7 @@ import numpy as np
 from trimtab.files.fields import Field
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.rehearsal.plan import Rehearsal
-from trimtab.lab.simulate.world import Event, Kind
+from trimtab.lab.simulate.world import Event, Kind, World
 from trimtab.trials.rehearse.resolve import AFTER_S, BEFORE_S, is_split
 from trimtab.trials.sweep.grid import Strategy, pair, usual
 from trimtab.trials.sweep.task import NOBODY
@@ -37,9 +37,9 @@ class Remedy:
 def remedies(plan: Rehearsal, rebuilt: Rebuilt) -> tuple[Remedy, ...]:
     """Return what is tried: each is the plan with one thing changed."""
     return (
-        *_one_more(plan, rebuilt),
+        *_one_more(plan, rebuilt.world),
         *_drained_first(plan),
-        *_slower(plan, rebuilt),
+        *_slower(plan, rebuilt.world),
         *_another_time(plan, rebuilt),
         *_split_giant(plan, rebuilt),
         *_settings(plan),
@@ -47,8 +47,19 @@ def remedies(plan: Rehearsal, rebuilt: Rebuilt) -> tuple[Remedy, ...]:
     )
 
 
-def _one_more(plan: Rehearsal, rebuilt: Rebuilt) -> Iterator[Remedy]:
-    position = len(rebuilt.world.machines.names) + len(plan.added)
+def remedies_now(plan: Rehearsal, world: World) -> tuple[Remedy, ...]:
+    """Return what is tried of a plan for a cluster as it stands, whose traffic does not change."""
+    return (
+        *_one_more(plan, world),
+        *_drained_first(plan),
+        *_slower(plan, world),
+        *_settings(plan),
+        *_strategies(plan),
+    )
+
+
+def _one_more(plan: Rehearsal, world: World) -> Iterator[Remedy]:
+    position = len(world.machines.names) + len(plan.added)
     name = f"added-{len(plan.added) + 1}"
     joins = Event(plan.from_s, Kind.JOIN, (position,))
     more = replace(plan, added=(*plan.added, name), events=(joins, *plan.events))
@@ -66,14 +77,14 @@ def _drained_first(plan: Rehearsal) -> Iterator[Remedy]:
     yield Remedy(title, "remove instead of lose", replace(plan, events=events))
 
 
-def _slower(plan: Rehearsal, rebuilt: Rebuilt) -> Iterator[Remedy]:
+def _slower(plan: Rehearsal, world: World) -> Iterator[Remedy]:
     """Yield a plan of several events with twice the time between them, if the recording has it."""
     last_s = max([plan.from_s, *(event.time_s for event in plan.events)])
     leaving = [event for event in plan.events if event.kind is Kind.LEAVE]
     joining = [event for event in plan.events if event.kind is Kind.JOIN]
     if len(leaving) < 2 or len(leaving) != len(joining):
         return
-    if plan.from_s + 2 * (last_s - plan.from_s) + AFTER_S > rebuilt.world.duration_s:
+    if plan.from_s + 2 * (last_s - plan.from_s) + AFTER_S > world.duration_s:
         return
     down_s = joining[0].time_s - leaving[0].time_s
 

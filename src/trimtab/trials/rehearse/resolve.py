@@ -51,6 +51,8 @@ class Names:
     is_up: tuple[bool, ...]
     #: Name of a rack → patterns of its brokers.
     racks: Mapping[str, tuple[str, ...]]
+    #: What the time is that is there.
+    what: str = "recording"
 
     @staticmethod
     def of(cluster: RecordedCluster, racks: Mapping[str, tuple[str, ...]]) -> Names:
@@ -71,9 +73,10 @@ def resolved(planned: Planned, names: Names, balancer: Balancer) -> Rehearsal:
     """Return a plan for a recorded cluster.
 
     Raises:
-        FieldError: a name is unknown, a time is not in the recording, too little of the
-            recording is left, or one event contradicts another.
+        FieldError: a name is unknown, a time is not in the recording, the recording is too
+            short or too little of it is left, or one event contradicts another.
     """
+    _refuse_short(names)
     whens = sorted(_timed(planned.statements, names), key=lambda when: when.from_s)
     begin_s = whens[0].from_s
     events: list[Event] = []
@@ -129,7 +132,7 @@ def _seconds(statement: Statement, text: str, names: Names) -> float:
         at_s = _clock(statement, text, names)
     if not 0 <= at_s <= names.duration_s:
         moment = iso(names.from_s + at_s)
-        raise statement.wrong(moment, f"a time within the recording, {_span(names)}")
+        raise statement.wrong(moment, f"a time within the {names.what}, {_span(names)}")
     if at_s < BEFORE_S:
         first = iso(names.from_s + BEFORE_S)
         raise statement.wrong(text, f"{first} at the earliest, when the leader knows its brokers")
@@ -167,6 +170,18 @@ def _span(names: Names) -> str:
     return f"{iso(names.from_s)} to {iso(names.from_s + names.duration_s)}"
 
 
+def _refuse_short(names: Names) -> None:
+    """Refuse what has no room for an event and what comes of it."""
+    least_s = BEFORE_S + AFTER_S
+    if names.duration_s < least_s:
+        raise FieldError(
+            f"the {names.what}",
+            f"{names.duration_s:.0f} s",
+            f"{least_s:.0f} s at least: {BEFORE_S:.0f} s until the leader knows its brokers, and "
+            f"{AFTER_S:.0f} s to see what comes of an event",
+        )
+
+
 def _refuse_late(whens: Sequence[_When], names: Names, events: Sequence[Event]) -> None:
     """Refuse a plan after whose last event too little is recorded to see what comes of it."""
     last_s = max([*(event.time_s for event in events), *(when.from_s for when in whens)])
@@ -179,7 +194,7 @@ def _refuse_late(whens: Sequence[_When], names: Names, events: Sequence[Event]) 
     raise FieldError(
         late.statement.path,
         f"its last event at {iso(names.from_s + last_s)}",
-        f"{iso(names.from_s + latest_s)} at the latest: the recording ends at "
+        f"{iso(names.from_s + latest_s)} at the latest: the {names.what} ends at "
         f"{iso(names.from_s + names.duration_s)}, and {AFTER_S:.0f} s are needed to see what "
         "comes of it",
     )
