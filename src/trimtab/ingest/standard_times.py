@@ -36,7 +36,7 @@ def standard_times(
     year, month, day, hour, minute, second, ms, *zone = (digits @ _WEIGHTS).T
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     first = months.astype("datetime64[D]").astype(np.int64)
-    behind = (months + 1).astype("datetime64[D]").astype(np.int64)
+    behind = (months + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64)
     offset = zone[0] * 60 + zone[1]
     exists = (year > 1) & (year < 9999) & (month >= 1) & (month <= 12)
     exists &= (day >= 1) & (day <= behind - first)
