@@ -12,7 +12,7 @@ from trimtab.live.control import entries
 from trimtab.live.control.account import Account, MoveAccount, account, open_matters
 from trimtab.live.control.drain import BrokerState, Frame, emptying, emptying_limits, levelling
 from trimtab.live.control.guards import Pace, pace, standings
-from trimtab.live.control.headroom import Outlook, outlooks, refusal, remedies
+from trimtab.live.control.headroom import Outlook, outlooks, refusal, remedies, spares_needed
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.memory import Memory
 from trimtab.live.control.plan import Plan, PlannedMove
@@ -76,6 +76,24 @@ def test_a_bundle_whose_traffic_is_unknown_is_all_that_its_broker_has() -> None:
     move = PlannedMove("t/n/1", "old", "a", "")
 
     assert outlooks([move], brokers) == (Outlook("a", 20.0, (60.0, 80.0)),)
+
+
+def test_the_least_traffic_is_shared_as_any_is() -> None:
+    brokers = {"old": BrokerState(60.0, {"t/n/1": 0.5, "t/n/2": 0.25}), "a": BrokerState(0.0, {})}
+
+    (outlook,) = outlooks([PlannedMove("t/n/2", "old", "a", "")], brokers)
+
+    assert outlook.then == pytest.approx((20.0, 20.0))
+
+
+@pytest.mark.parametrize(("idle", "count"), [(60.0, 1), (70.0, 3)])
+def test_as_few_brokers_more_are_asked_for_as_make_room(idle: float, count: int) -> None:
+    owned = {f"t/n/{i}": 1e6 for i in range(4)}
+    points = dict.fromkeys(owned, 10.0)
+    brokers = {"old": BrokerState(60.0, owned, points), "a": BrokerState(idle, {})}
+    frame = Frame("demo", 1000.0, emptying_limits(85.0, 1.0, 1.0))
+
+    assert spares_needed("old", brokers, ("a",), frame) == count
 
 
 def test_a_broker_without_any_load_shows_that_idling_takes_nothing() -> None:
@@ -178,6 +196,6 @@ def test_a_restart_waits_for_the_rest_of_what_it_may_wait() -> None:
 
     waits = act(1400.0)
     assert isinstance(waits, Wait)
-    assert waits.left_s == 500.0
+    assert (waits.left_s, waits.is_last) == (500.0, True)
     assert isinstance(act(1900.0), Wait)
     assert isinstance(act(1901.0), Finish)
