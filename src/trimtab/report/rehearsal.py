@@ -11,8 +11,8 @@ from trimtab.report.drawing import chart_svg, within_page
 from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.input import Fields, entries, part, text, texts, whole
 from trimtab.report.render import rendered
-from trimtab.report.what_if_section import rules_of
-from trimtab.report.words import clock, count, interval, number
+from trimtab.report.what_if_section import night_of, rules_of
+from trimtab.report.words import clock, number
 
 _PLANNED, _UNDISTURBED = "as planned", "undisturbed"
 _COLOURS = ("var(--c2)", "var(--c1)")
@@ -33,7 +33,7 @@ def _page_of(document: Fields) -> dict[str, Any]:
     planned, still = part(courses, _PLANNED), part(courses, _UNDISTURBED)
     wide, narrow = _pictures(document) if courses else (None, None)
     return {
-        "where": _where(document),
+        "where": (*night_of(document), text(document, "strategy")),
         "headline": text(document, "answer"),
         "tone": _TONES.get(verdict, "doubtful"),
         "events": texts(document, "events"),
@@ -70,17 +70,6 @@ def _page_of(document: Fields) -> dict[str, Any]:
         "command": text(document, "command"),
         "version": text(document, "trimtab"),
     }
-
-
-def _where(document: Fields) -> tuple[str, ...]:
-    return (
-        text(document, "recording"),
-        f"Pulsar {text(document, 'release')}",
-        interval(document.get("from"), document.get("to")),
-        count(whole(document, "brokers") or 0, "broker"),
-        count(whole(document, "bundles") or 0, "bundle"),
-        text(document, "strategy"),
-    )
 
 
 def _share(document: Fields, planned: Fields) -> str:

@@ -11,8 +11,8 @@ from trimtab.report.drawing import chart_svg, within_page
 from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.input import Fields, entries, part, text, texts, whole
 from trimtab.report.render import rendered
-from trimtab.report.what_if_section import rules_of
-from trimtab.report.words import count, interval, number
+from trimtab.report.what_if_section import night_of, rules_of
+from trimtab.report.words import number
 
 #: Pixels beside the plot that its axis takes.
 _AXIS_PX = {"wide": 66, "narrow": 60}
@@ -27,7 +27,7 @@ def _page_of(document: Fields) -> dict[str, Any]:
     curve = entries(document, "curve")
     wide, narrow = _pictures(document) if curve else (None, None)
     return {
-        "where": _where(document),
+        "where": (*night_of(document), text(document, "strategy")),
         "headline": text(document, "answer"),
         "bar": text(document, "bar_text"),
         "rules": rules_of(part(document, "fidelity")),
@@ -51,17 +51,6 @@ def _page_of(document: Fields) -> dict[str, Any]:
         "command": text(document, "command"),
         "version": text(document, "trimtab"),
     }
-
-
-def _where(document: Fields) -> tuple[str, ...]:
-    return (
-        text(document, "recording"),
-        f"Pulsar {text(document, 'release')}",
-        interval(document.get("from"), document.get("to")),
-        count(whole(document, "brokers") or 0, "broker"),
-        count(whole(document, "bundles") or 0, "bundle"),
-        text(document, "strategy"),
-    )
 
 
 def _point(each: Fields) -> dict[str, Any]:

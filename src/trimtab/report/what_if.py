@@ -17,8 +17,8 @@ from trimtab.report.contenders import (
 from trimtab.report.input import Fields, entries, part, text, texts, whole
 from trimtab.report.pareto import Axes, pareto_of
 from trimtab.report.render import rendered
-from trimtab.report.what_if_section import changes_of, rules_of
-from trimtab.report.words import count, interval
+from trimtab.report.what_if_section import changes_of, night_of, rules_of
+from trimtab.report.words import count
 
 _AXES = Axes(
     across="unloads_a_day",
@@ -40,7 +40,7 @@ def _page_of(document: Fields) -> dict[str, Any]:
     costs = part(document, "costs")
     wide, narrow = pareto_of(contenders, "night", _AXES) or (None, None)
     return {
-        "where": _where(document),
+        "where": (*night_of(document), count(whole(document, "seeds") or 0, "seed")),
         "headline": text(document, "answer"),
         "is_trusted": is_trusted,
         "rules": rules_of(part(document, "fidelity")),
@@ -69,17 +69,6 @@ def _alike(strategy: Fields) -> list[str]:
     return [
         f"{key} = {value}" for each in entries(strategy, "alike") for key, value in each.items()
     ]
-
-
-def _where(document: Fields) -> tuple[str, ...]:
-    return (
-        text(document, "recording"),
-        f"Pulsar {text(document, 'release')}",
-        interval(document.get("from"), document.get("to")),
-        count(whole(document, "brokers") or 0, "broker"),
-        count(whole(document, "bundles") or 0, "bundle"),
-        count(whole(document, "seeds") or 0, "seed"),
-    )
 
 
 def _costs(cpu: Fields) -> list[dict[str, str]]:

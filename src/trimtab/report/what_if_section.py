@@ -6,7 +6,7 @@ from typing import Any
 
 from trimtab.report.contenders import figure, signed
 from trimtab.report.input import Fields, entries, part, text, whole
-from trimtab.report.words import number
+from trimtab.report.words import count, interval, number
 
 
 def section_of(findings: Fields) -> dict[str, Any] | None:
@@ -30,6 +30,17 @@ def section_of(findings: Fields) -> dict[str, Any] | None:
         "confidence": what_if.get("confidence"),
         "tried": whole(what_if, "tried") or 0,
     }
+
+
+def night_of(document: Fields) -> tuple[str, ...]:
+    """Return which night an answer is of: recording, release, time, brokers and bundles."""
+    return (
+        text(document, "recording"),
+        f"Pulsar {text(document, 'release')}",
+        interval(document.get("from"), document.get("to")),
+        count(whole(document, "brokers") or 0, "broker"),
+        count(whole(document, "bundles") or 0, "bundle"),
+    )
 
 
 def rules_of(fidelity: Fields) -> list[dict[str, str]]:

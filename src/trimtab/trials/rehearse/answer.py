@@ -9,6 +9,7 @@ from trimtab.pulsar.sequences.wording import aligned_rows
 from trimtab.report.contenders import figure
 from trimtab.trials.rehearse.document import PLANNED, UNDISTURBED
 from trimtab.trials.rehearse.verdict import Verdict
+from trimtab.trials.what_if.lines import SIGNS, night_line, replay_lines
 
 #: What is taken for granted of every event.
 ASSUMED = (
@@ -17,8 +18,6 @@ ASSUMED = (
     "a process that begins is warm at once: what it takes to compile itself is not simulated",
     "a strategy, a release and settings hold from the first event on, on all brokers at once",
 )
-
-_SIGNS = {True: "✓", False: "✗", None: "–"}
 
 
 def answer(document: Mapping[str, Any]) -> str:
@@ -50,18 +49,11 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Return the answer, and what it rests on."""
     yield document["answer"]
     yield ""
-    yield (
-        f"{document['recording']}: Pulsar {document['release']}, {document['from'][11:19]} to "
-        f"{document['to'][11:19]}, {document['brokers']} brokers, {document['bundles']} bundles, "
-        f"{document['strategy']}"
-    )
+    yield f"{night_line(document)}, {document['strategy']}"
     yield f"Planned: {'; '.join(document['events'])}"
     yield f"The bar: {document['bar_text']}"
     yield ""
-    yield "The real strategy replayed, beside what really happened:"
-    for check in document["fidelity"]["checks"]:
-        sign = _SIGNS[check["is_met"]]
-        yield f"  {sign} {check['name']}: {check['found']}; rule: {check['rule']}"
+    yield from replay_lines(document)
     if document["courses"] is None:
         return
     yield ""
@@ -131,6 +123,6 @@ def _remedies(remedies: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "What would make it safe:" if good else "Nothing that was tried makes it safe:"
     for each in remedies:
         peak = cell(each["measures"]["peak_percent"], "%")
-        sign = _SIGNS[each["verdict"] == Verdict.SAFE]
+        sign = SIGNS[each["verdict"] == Verdict.SAFE]
         share = f"holds on {each['kept']} of {each['count']} seeds"
         yield f"  {sign} {each['title']}: {share}, peak {peak}"

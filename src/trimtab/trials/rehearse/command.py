@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -169,19 +169,36 @@ def prepared(
     plans |= {each.title: each.plan for each in changed}
     head = {
         **replayed(cluster, document, costs, question.n_seeds),
-        "events": [each.text for each in planned.statements],
-        "from_s": plan.from_s,
-        "event_time": iso(rebuilt.grid.from_s + plan.from_s),
-        "strategy": strategy_of(plan.balancer),
-        "bar": asdict(bar),
-        "bar_text": bar_text(bar),
-        "assumed": list(ASSUMED),
-        "wanted_share": WANTED,
-        "confidence": CONFIDENCE,
+        **plan_part(planned, plan, bar, rebuilt.grid.from_s, ASSUMED),
         "seeds": question.n_seeds,
     }
     courses = Courses(rebuilt, costs[: question.n_seeds], plans, bar)
     return Rehearsed(head, courses, changed, question.n_seeds, question.time_limit_s)
+
+
+def plan_part(
+    planned: Planned, plan: Rehearsal, bar: Bar, begin_s: float, assumed: Sequence[str]
+) -> dict[str, Any]:
+    """Return what a document says of a plan that begins in a night or a stretch, and of its bar.
+
+    Args:
+        planned: as it was said.
+        plan: that it came to.
+        bar: by which it is judged.
+        begin_s: of the night, s since 1970.
+        assumed: what is taken for granted.
+    """
+    return {
+        "events": [each.text for each in planned.statements],
+        "from_s": plan.from_s,
+        "event_time": iso(begin_s + plan.from_s),
+        "strategy": strategy_of(plan.balancer),
+        "bar": asdict(bar),
+        "bar_text": bar_text(bar),
+        "assumed": list(assumed),
+        "wanted_share": WANTED,
+        "confidence": CONFIDENCE,
+    }
 
 
 def courses_run(

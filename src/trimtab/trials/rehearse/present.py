@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,20 @@ from trimtab.lab.rehearsal.plan import Rehearsal
 from trimtab.lab.rehearsal.present import rehearsed_now
 from trimtab.lab.restarts.snapshot import ClusterNow, standing_world
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.trials.rehearse.bar import bar_of, bar_text, strategy_of
-from trimtab.trials.rehearse.command import REHEARSAL, Question, Rehearsed, courses_run
+from trimtab.trials.rehearse.bar import bar_of
+from trimtab.trials.rehearse.command import (
+    REHEARSAL,
+    Question,
+    Rehearsed,
+    courses_run,
+    plan_part,
+)
 from trimtab.trials.rehearse.document import PLANNED, UNDISTURBED
 from trimtab.trials.rehearse.remedies import remedies_now
 from trimtab.trials.rehearse.resolve import Names, iso, resolved
-from trimtab.trials.rehearse.verdict import CONFIDENCE, WANTED
+from trimtab.trials.rehearse.work import tasks_of
 from trimtab.trials.sweep.pipeline import Start
-from trimtab.trials.sweep.task import NOBODY, Ran, Task, settings_text
+from trimtab.trials.sweep.task import Ran, Task
 from trimtab.trials.trial import Result, written
 
 #: What is taken for granted of a cluster that was looked at once.
@@ -75,9 +81,7 @@ class PresentCourses:
 
     def tasks(self, name: str, seeds: Iterable[int]) -> frozenset[Task]:
         """Return the runs of one course."""
-        by = self.plans[name].balancer
-        key = (by.shedder or NOBODY, by.placer, by.release, settings_text(by.conf))
-        return frozenset(Task(name, *key, seed) for seed in seeds)
+        return tasks_of(self.plans, name, seeds)
 
     def basis(self) -> dict[str, str]:
         """Return digests of all that the rows rest on besides their tasks."""
@@ -140,15 +144,7 @@ def prepared(present: Present, question: Question) -> Rehearsed:
         "fidelity": _FIDELITY,
         "costs": None,
         "untold": [],
-        "events": [each.text for each in planned.statements],
-        "from_s": plan.from_s,
-        "event_time": iso(present.made_s + plan.from_s),
-        "strategy": strategy_of(plan.balancer),
-        "bar": asdict(bar),
-        "bar_text": bar_text(bar),
-        "assumed": list(ASSUMED),
-        "wanted_share": WANTED,
-        "confidence": CONFIDENCE,
+        **plan_part(planned, plan, bar, present.made_s, ASSUMED),
         "seeds": question.n_seeds,
     }
     courses = PresentCourses(present.now, duration_s, plans, bar)

@@ -15,6 +15,13 @@ from trimtab.trials.sweep.task import NOBODY, Ran, Task, settings_text
 from trimtab.trials.what_if.replay import Replay, digest
 
 
+def tasks_of(plans: Mapping[str, Rehearsal], name: str, seeds: Iterable[int]) -> frozenset[Task]:
+    """Return the runs of one course by its name."""
+    by = plans[name].balancer
+    key = (by.shedder or NOBODY, by.placer, by.release, settings_text(by.conf))
+    return frozenset(Task(name, *key, seed) for seed in seeds)
+
+
 @dataclass(frozen=True, slots=True)
 class Courses:
     """Runs the courses of a rehearsal by their names; travels to the workers."""
@@ -33,9 +40,7 @@ class Courses:
 
     def tasks(self, name: str, seeds: Iterable[int]) -> frozenset[Task]:
         """Return the runs of one course."""
-        by = self.plans[name].balancer
-        key = (by.shedder or NOBODY, by.placer, by.release, settings_text(by.conf))
-        return frozenset(Task(name, *key, seed) for seed in seeds)
+        return tasks_of(self.plans, name, seeds)
 
     def basis(self) -> dict[str, str]:
         """Return digests of all that the rows rest on besides their tasks."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from trimtab.lab.outcomes.intervals import share_bounds
 from trimtab.trials.sweep.task import Row, Status
+from trimtab.trials.what_if.lines import night_line, replay_lines
 
 #: How sure it is that the number that is called sure is not too few.
 SURE = 0.99
@@ -122,17 +123,10 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
     """Return the answer, and what it rests on."""
     yield document["answer"]
     yield ""
-    yield (
-        f"{document['recording']}: Pulsar {document['release']}, {document['from'][11:19]} to "
-        f"{document['to'][11:19]}, {document['brokers']} brokers, {document['bundles']} bundles, "
-        f"{document['strategy']}"
-    )
+    yield f"{night_line(document)}, {document['strategy']}"
     yield f"The bar: {document['bar_text']}"
     yield ""
-    yield "The real strategy replayed, beside what really happened:"
-    signs = {True: "✓", False: "✗", None: "–"}
-    for check in document["fidelity"]["checks"]:
-        yield f"  {signs[check['is_met']]} {check['name']}: {check['found']}; rule: {check['rule']}"
+    yield from replay_lines(document)
     if document["need"] is None:
         return
     yield ""

@@ -8,23 +8,17 @@ from typing import Any
 from trimtab.pulsar.sequences.wording import aligned_rows
 from trimtab.report.contenders import figure
 
-_SIGNS = {True: "✓", False: "✗", None: "–"}
+#: By whether it is met.
+SIGNS = {True: "✓", False: "✗", None: "–"}
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Return the answer, and what it rests on."""
     yield document["answer"]
     yield ""
-    yield (
-        f"{document['recording']}: Pulsar {document['release']}, "
-        f"{document['from'][11:19]} to {document['to'][11:19]}, "
-        f"{document['brokers']} brokers, {document['bundles']} bundles"
-    )
+    yield night_line(document)
     yield ""
-    yield "The real strategy replayed, beside what really happened:"
-    for check in document["fidelity"]["checks"]:
-        sign = _SIGNS[check["is_met"]]
-        yield f"  {sign} {check['name']}: {check['found']}; rule: {check['rule']}"
+    yield from replay_lines(document)
     yield ""
     yield from _costs(document["costs"])
     yield ""
@@ -36,6 +30,23 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _matrix(document)
     for each in document["not_covered"]:
         yield f"Not covered: {each['strategy']}: {each['why']}."
+
+
+def night_line(document: Mapping[str, Any]) -> str:
+    """Return which night an answer is of."""
+    return (
+        f"{document['recording']}: Pulsar {document['release']}, "
+        f"{document['from'][11:19]} to {document['to'][11:19]}, "
+        f"{document['brokers']} brokers, {document['bundles']} bundles"
+    )
+
+
+def replay_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Return how well the replay of the real strategy does, a line a rule."""
+    yield "The real strategy replayed, beside what really happened:"
+    for check in document["fidelity"]["checks"]:
+        sign = SIGNS[check["is_met"]]
+        yield f"  {sign} {check['name']}: {check['found']}; rule: {check['rule']}"
 
 
 def _costs(costs: Mapping[str, Any]) -> Iterator[str]:
