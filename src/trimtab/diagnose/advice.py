@@ -37,7 +37,9 @@ _GENERIC = frozenset(
 #: Causes in the headline.
 _CAUSES_MAX = 3
 _NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
-_NO_ROUND = "The recording is shorter than the time from one round to the next."
+_NO_ROUND = (
+    "It ends before the first round was due, counted from its beginning or the leader's election."
+)
 #: Lines that say that bundles were to go, and of themselves not that they went.
 _CHOICES = frozenset(
     {
