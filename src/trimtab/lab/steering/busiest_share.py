@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from trimtab.lab.steering.view import Answer, Asked, Command, View
 from trimtab.pulsar.model import Floats, Ints
+
+Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ def _heard(view: View, memory: Memory | None) -> Memory:
     if memory is None:
         memory = Memory(np.full(n, np.nan), np.zeros(m), np.full(m, -1))
     look = view.look
-    usage, traffic, owner = memory.usage.copy(), memory.traffic.copy(), memory.owner.copy()
+    usage = _longer(memory.usage, n, np.nan)
+    traffic, owner = _longer(memory.traffic, m, 0.0), _longer(memory.owner, m, -1)
     usage[~view.is_there] = np.nan
     measured = look.cpu > 0
     busiest = np.maximum(look.cpu, view.network.percent.max(axis=1, initial=0.0))
@@ -99,6 +103,13 @@ def _heard(view: View, memory: Memory | None) -> Memory:
     owner[look.bundle] = look.broker[look.report]
     owner[look.moved] = look.moved_to
     return Memory(usage, traffic, owner)
+
+
+def _longer(values: Array, size: int, other: float) -> Array:
+    """Return a copy with as many places as there are names now."""
+    longer = np.full(size, other, values.dtype)
+    longer[: values.size] = values
+    return cast(Array, longer)
 
 
 def _sent(memory: Memory, bundle: int, target: int, points: Floats) -> Memory:

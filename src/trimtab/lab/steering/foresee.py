@@ -17,6 +17,7 @@ from trimtab.lab.steering.foresight.filters import (
     with_rates,
     with_silence,
 )
+from trimtab.lab.steering.foresight.growth import grown
 from trimtab.lab.steering.foresight.memory import Memory, Picture, beginning
 from trimtab.lab.steering.foresight.picture import believed, picture
 from trimtab.lab.steering.foresight.plans import plan
@@ -40,7 +41,8 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
        moves the first are made, and the rest planned again.
     5. What it began it finishes: until the spread is small, smaller surpluses are repaired, too.
     """
-    memory = beginning(view, settings.windows) if memory is None else memory
+    windows = settings.windows
+    memory = beginning(view, windows) if memory is None else grown(memory, view, windows)
     memory = _after(memory, view, settings)
     known = believed(memory, view.windows, settings)
     memory = replace(memory, picture=picture(memory, known, settings))

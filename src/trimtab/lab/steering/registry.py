@@ -43,6 +43,8 @@ class Entry(Generic[Memory, Settings]):
     place: Callable[[Asked, Memory | None, Settings], tuple[int, Memory | None]]
     #: A dataclass whose defaults are those of the strategy.
     settings: type[Settings]
+    #: A frozen dataclass, so that it can be kept.
+    memory: type[Memory]
     #: Other defaults, by what it sees the cluster by.
     by_sight: Mapping[Sight, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -53,13 +55,19 @@ STRATEGIES: Mapping[str, Entry[Any, Any]] = {
         foresee.foresee,
         foresee.place,
         foresee.Settings,
+        foresee.Memory,
         # Thirteen polls are as long as four windows of a minute, and say as much.
         {
             Sight.POLLED: {"windows": 13, "evidence": 12.0},
             Sight.STORE: {"calm": True, "unseen_s": 200.0},
         },
     ),
-    "BusiestShare": Entry(busiest_share.busiest_share, busiest_share.place, busiest_share.Settings),
+    "BusiestShare": Entry(
+        busiest_share.busiest_share,
+        busiest_share.place,
+        busiest_share.Settings,
+        busiest_share.Memory,
+    ),
 }
 
 #: s between steps, by sight.
