@@ -54,7 +54,7 @@ class ActingOptions:
                 "--act: found with --once, expected without: acting takes more than one round"
             )
         try:
-            bars = Bars(*self.throttle) if self.throttle else Bars()
+            bars = Bars(*self.throttle) if self.throttle else None
         except ValueError:
             least, most = self.throttle or (0.0, 0.0)
             raise GatherError(

@@ -31,7 +31,8 @@ from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
 
 if TYPE_CHECKING:
-    from trimtab.live.watch.loop import KeptCosts, WatchRequest
+    from trimtab.live.watch.loop import KeptCosts, KeptMemory, WatchRequest
+    from trimtab.live.watch.shadow import Beside
     from trimtab.live.watch.tally import View
 
 
@@ -63,7 +64,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     "--strategy",
     metavar="CLASS",
     default="",
-    help="Who decides beside Pulsar; Shedder+Placer names both.  [default: the cluster's own]",
+    help="Who decides beside Pulsar: Shedder, Shedder+Placer or Foresee.  [default: cluster's]",
 )
 @SETTINGS
 @click.option(
@@ -111,6 +112,9 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
 @click.option(
     "--costs", type=FILE, help="What traffic costs, learned before; read, and written again."
 )
+@click.option(
+    "--memory", type=FILE, help="What a strategy of trimtab's own remembers; read, written again."
+)
 @NO_HOST_CHECK
 @json_option("Print what is said as JSON, a line each.")
 def watch(
@@ -132,6 +136,7 @@ def watch(
     lock_here: bool,
     state: Path | None,
     costs: Path | None,
+    memory: Path | None,
     no_host_check: bool,
     as_json: bool,
 ) -> None:
@@ -177,7 +182,8 @@ def watch(
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata, is_lock_here=lock_here)
         acting = acts.request(where, once=once, has_page=page is not None)
-        request = WatchRequest(gathering, access, output, who, acting, _kept(costs))
+        kept = _kept(costs), _remembered(memory, who)
+        request = WatchRequest(gathering, access, output, who, acting, *kept)
         _look_on(request, is_over, metrics, page, as_json=as_json)
 
 
@@ -241,3 +247,23 @@ def _kept(costs: Path | None) -> KeptCosts:
     return (
         KeptCosts() if costs is None else KeptCosts(read_state(costs), partial(write_state, costs))
     )
+
+
+def _remembered(memory: Path | None, who: Beside) -> KeptMemory:
+    """Return what a strategy of trimtab's own remembered before, and where that is kept.
+
+    Raises:
+        GatherError: a file is named, and whoever decides keeps nothing in one.
+    """
+    from trimtab.live.gather import GatherError
+    from trimtab.live.watch.loop import KeptMemory
+    from trimtab.live.watch.steering.kept import read_kept, write_kept
+
+    if memory is None:
+        return KeptMemory()
+    if who.own is None:
+        raise GatherError(
+            f"--memory: found with --strategy {who.strategy or 'of the cluster'}, expected with "
+            "a strategy of trimtab's own: Pulsar's classes remember nothing over a restart"
+        )
+    return KeptMemory(read_kept(memory, who.strategy), partial(write_kept, memory))

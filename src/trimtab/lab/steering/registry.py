@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from trimtab.files.errors import TrimtabError
+from trimtab.lab.costs import Knowledge
 from trimtab.lab.steering import busiest_share, foresee
 from trimtab.lab.steering.view import Answer, Asked, Sight, View
 
@@ -45,6 +47,8 @@ class Entry(Generic[Memory, Settings]):
     settings: type[Settings]
     #: A frozen dataclass, so that it can be kept.
     memory: type[Memory]
+    #: What it has learned of costs, of its memory; None for one that learns none.
+    knowledge: Callable[[Memory], Knowledge] | None = None
     #: Other defaults, by what it sees the cluster by.
     by_sight: Mapping[Sight, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -56,6 +60,7 @@ STRATEGIES: Mapping[str, Entry[Any, Any]] = {
         foresee.place,
         foresee.Settings,
         foresee.Memory,
+        attrgetter("known"),
         # Thirteen polls are as long as four windows of a minute, and say as much.
         {
             Sight.POLLED: {"windows": 13, "evidence": 12.0},

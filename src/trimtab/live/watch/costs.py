@@ -61,7 +61,7 @@ def with_rows(before: Learning, rows: Sequence[Row], now_s: float, settings: Set
     now = _collected(before, rows, settings)
     if now_s < now.next_look_s or not now.reports:
         return now
-    windows = _windows(settings)
+    windows = windows_of(settings)
     reports = [_mean(each) for each in now.reports.values()]
     known = looked_at(now.costs.known, now_s, reports, now.handovers, windows)
     return replace(
@@ -76,8 +76,8 @@ def with_rows(before: Learning, rows: Sequence[Row], now_s: float, settings: Set
 def _collected(before: Learning, rows: Sequence[Row], settings: Settings) -> Learning:
     reports, owners = dict(before.reports), dict(before.owners)
     others, handovers = dict(before.costs.others), list(before.handovers)
-    for row, lines in list(_reported(rows)):
-        report = _report(row, lines, settings.ran.release)
+    for row, lines in list(reported(rows)):
+        report = report_of(row, lines, settings.ran.release)
         reports[report.broker] = (*reports.get(report.broker, ()), report)
         others[report.broker] = _other_percent(row, settings)
     for table, row in rows:
@@ -104,7 +104,7 @@ def _collected(before: Learning, rows: Sequence[Row], settings: Settings) -> Lea
     )
 
 
-def _reported(rows: Sequence[Row]) -> Iterator[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
+def reported(rows: Sequence[Row]) -> Iterator[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
     """Yield the reports that say something of CPU, each with its rows of bundles."""
     lines: list[Mapping[str, Any]] = []
     for table, row in rows:
@@ -116,9 +116,10 @@ def _reported(rows: Sequence[Row]) -> Iterator[tuple[Mapping[str, Any], list[Map
             lines.append(row)
 
 
-def _report(
+def report_of(
     row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], release: str
 ) -> BrokerReport:
+    """Return what a row of `load_reports` says, with its rows of `bundle_reports`."""
     started = row.get("started")
     return BrokerReport(
         broker=row["broker"],
@@ -163,7 +164,8 @@ def _mean(reports: Sequence[BrokerReport]) -> BrokerReport:
     )
 
 
-def _windows(settings: Settings) -> Windows:
+def windows_of(settings: Settings) -> Windows:
+    """Return over how long brokers take means, by the cluster's settings."""
     conf = Reader(settings.ran.conf, settings.ran.release)
     host_s = conf.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S
     return Windows(host_s, settings.ran.manager.stats_interval_s)

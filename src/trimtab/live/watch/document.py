@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any
 
+from trimtab.lab.costs.arithmetic import half_width
+from trimtab.live.control.trust import SHARE, coverage
 from trimtab.live.watch.nouns import (
     Acted,
     Action,
     Compared,
     Decided,
+    Foretold,
     Relearn,
     Scored,
     Settings,
+    Steered,
     Unexplained,
 )
 from trimtab.live.watch.targets import moves_of
 
 #: Of many moves so many are named.
 _MOVES_SHOWN = 3
+_HALF = half_width(SHARE)
 
 
 def line_of(action: Action) -> dict[str, Any]:
@@ -83,7 +88,7 @@ def line_of(action: Action) -> dict[str, Any]:
         case Acted():
             return {
                 "said": "acted" if action.is_over else "asking" if action.is_asking else "acting",
-                "round": action.number,
+                action.noun: action.number,
                 "time": time_text(action.time),
                 "moves": action.moves,
                 "allowed": action.allowed,
@@ -91,8 +96,55 @@ def line_of(action: Action) -> dict[str, Any]:
                 "why": action.why or None,
                 "states": dict(action.states),
             }
+        case Steered():
+            return _turn(action)
+        case Foretold():
+            return {
+                "said": "foretold",
+                "turn": action.number,
+                "time": time_text(action.time),
+                "broker": action.broker,
+                "moves": action.moves,
+                "before": round(action.before, 2),
+                "predicted": round(action.after, 2),
+                "deviation": round(action.deviation, 2),
+                "measured": round(action.measured, 2),
+                "inside": action.is_inside,
+            }
         case Relearn(leader, since):
             return {"said": "led", "time": time_text(since), "leader": leader}
+
+
+def _turn(turn: Steered) -> dict[str, Any]:
+    levels = turn.levels.values()
+    of_today = coverage(turn.record)
+    return {
+        "said": "steered",
+        "turn": turn.number,
+        "time": time_text(turn.time),
+        "strategy": turn.strategy,
+        "why": turn.reason,
+        "spread": round(max(levels) - min(levels), 2) if levels else None,
+        "moves": [
+            {"bundle": each.bundle, "source": each.source, "target": each.target}
+            | {"why": each.reason}
+            for each in turn.moves
+        ],
+        "expected": [
+            {
+                "broker": each.broker,
+                "before": round(each.before, 2),
+                "after": round(each.after, 2),
+                "change_deviation": round(each.change_deviation, 2),
+                "deviation": round(each.deviation, 2),
+            }
+            for each in turn.expected
+        ],
+        "advice": list(turn.advice),
+        "trust": round(turn.trust.level, 3),
+        "drift": turn.trust.drift or None,
+        "held": [len(turn.record), None if isnan(of_today) else round(of_today, 3)],
+    }
 
 
 def time_text(time: datetime) -> str:
@@ -142,12 +194,28 @@ def words(action: Action, settings: Settings) -> str:
             return f"{head}: {what}{why}"
         case Acted():
             return _acted(action)
-        case Scored():
+        case Steered() if turn_is_told(action):
+            head = f"{action.time:%H:%M:%S}Z turn {action.number}"
+            triples = [(each.bundle, each.source, each.target) for each in action.moves]
+            would = f"{action.strategy} would move {moves(triples)}: {action.reason}"
+            return f"{head}: {'; '.join((would, *action.advice))}"
+        case Foretold():
+            head = f"{action.time:%H:%M:%S}Z {action.broker} after {action.moves} moves"
+            low, high = (action.after + sign * _HALF * action.deviation for sign in (-1.0, 1.0))
+            low, high = max(low, 0.0), min(high, 100.0)
+            predicted = f"predicted {action.after:.0f} % ({low:.0f} to {high:.0f})"
+            return f"{head}: {predicted}, measured {action.measured:.0f} %"
+        case Scored() | Steered():
             return ""
 
 
+def turn_is_told(turn: Steered) -> bool:
+    """Return whether a turn is worth a line: all are written, and most move nothing."""
+    return bool(turn.moves or turn.advice)
+
+
 def _acted(action: Acted) -> str:
-    head = f"{action.time:%H:%M:%S}Z round {action.number}"
+    head = f"{action.time:%H:%M:%S}Z {action.noun} {action.number}"
     signs = f"; not well: {', '.join(action.signs)}" if action.signs else ""
     if action.is_over:
         states = [state for _, state in action.states]

@@ -23,8 +23,10 @@ _STORE: Mapping[str, Callable[[str, Origin], Outcome]] = {
     "store/bundles.jsonl": store_bundles,
     "store/ownership.jsonl": store_ownership,
 }
+#: What brokers answer of their load when they are asked.
+_ANSWERS = "load-reports.jsonl"
 _POLLED: Mapping[str, Callable[[str, Origin], Outcome]] = {
-    "load-reports.jsonl": load_report,
+    _ANSWERS: load_report,
     "store/leader.jsonl": store_leader,
     "store/ownership.jsonl": store_ownership,
 }
@@ -36,9 +38,10 @@ class Listening:
     """Hears a recording while it is written, from whichever thread writes it."""
 
     def __init__(self, recording: Path, *, sees_writes: bool) -> None:
-        """Prepare; where writes to the store are seen, what brokers answer counts for nothing."""
+        """Prepare; where writes to the store are seen, what brokers answer is `answers` alone."""
         self._recording = recording
         self._sources = _STORE if sees_writes else _POLLED
+        self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         #: File → lines that `rows` has given.
         self._given: dict[str, int] = {}
@@ -53,6 +56,8 @@ class Listening:
         """Take a line of a file; called by whoever writes it."""
         if name in self._sources or name == TROUBLE:
             self._lines.put((name, text))
+        elif name == _ANSWERS:
+            self._answered.put(text)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -66,6 +71,14 @@ class Listening:
             name, text = self._lines.get()
             self._given[name] = self._given.get(name, 0) + 1
             rows += self._read(name, text)
+        return rows
+
+    def answers(self) -> list[Row]:
+        """Return what brokers have answered since the last call, where `rows` leaves it out."""
+        rows: list[Row] = []
+        while not self._answered.empty():
+            outcome = load_report(self._answered.get(), Origin(_ANSWERS, "", UTC, None))
+            rows += outcome.rows if isinstance(outcome, Rows) else ()
         return rows
 
     def again(self) -> list[Row]:
@@ -114,7 +127,7 @@ class Listening:
 
     def _departures(self, trouble: Mapping[str, Any]) -> Iterator[Row]:
         """Return who is not active any more, where no store tells it."""
-        if trouble.get("event") != "active" or "load-reports.jsonl" not in self._sources:
+        if trouble.get("event") != "active" or _ANSWERS not in self._sources:
             return
         active = frozenset(trouble["brokers"])
         gone, self._active = self._active - active, active

@@ -7,12 +7,12 @@ import os
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextlib import closing as closed
 from dataclasses import dataclass, field, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,20 @@ from trimtab.live.watch.costs import Learning, learning, with_rows
 from trimtab.live.watch.document import line_of
 from trimtab.live.watch.listener import Listening
 from trimtab.live.watch.memory import Memory, learned
-from trimtab.live.watch.nouns import Action, Arrivals, Decided, Relearn, Settings
+from trimtab.live.watch.nouns import (
+    Action,
+    Arrivals,
+    Decided,
+    Foretold,
+    Relearn,
+    Settings,
+    Steered,
+)
 from trimtab.live.watch.plans import limits_of
-from trimtab.live.watch.shadow import Beside, chosen
+from trimtab.live.watch.proposals import Proposal, of_round, of_turn
+from trimtab.live.watch.shadow import Beside, chosen, reads_store
+from trimtab.live.watch.steering.kept import Kept
+from trimtab.live.watch.steering.turns import Turns, turns
 from trimtab.live.watch.step import decided_at_once, step
 from trimtab.live.watch.tails import Tails
 from trimtab.live.watch.tally import Tally, View
@@ -51,6 +62,14 @@ class KeptCosts:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptMemory:
+    """What a strategy of trimtab's own remembered before, and what keeps what it remembers."""
+
+    kept: Kept | None = None
+    write: Callable[[Kept], None] = lambda kept: None
+
+
+@dataclass(frozen=True, slots=True)
 class WatchRequest:
     """What is asked of a watch."""
 
@@ -64,6 +83,7 @@ class WatchRequest:
     #: What is decided is carried out; None: nothing is changed.
     acting: ActingRequest | None = None
     costs: KeptCosts = field(default_factory=KeptCosts)
+    memory: KeptMemory = field(default_factory=KeptMemory)
 
 
 def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
@@ -93,8 +113,14 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
         settings = _settings(request)
         tails = closing.enter_context(closed(Tails(log_folders(request.gathering.logs))))
         actor = closing.enter_context(_actor(request, settings, is_over))
-        now = _Now(settings, Memory(began=began), Tally(), learning(request.costs.known))
-        closing.callback(lambda: request.costs.write(now.learning.costs.known))
+        now = _Now(
+            settings,
+            Memory(began=began),
+            Tally(),
+            learning(request.costs.known),
+            _turns(request, settings, began),
+        )
+        closing.callback(lambda: _keep(request, now, clock.time_s))
         while True:
             is_last = recording.done()
             rows = [*listening.rows(), *tails.rows()]
@@ -105,7 +131,7 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
                 break
             time.sleep(_TICK_S)
         if not request.gathering.duration_s:
-            yield now.view(request, decided_at_once(now.memory, clock.now), listening)
+            yield now.view(request, _at_once(now, clock.now), listening)
         yield now.view(request, list(actor.end()) if actor else [], listening)
     # Raises what the recording has ended with.
     recording.result()
@@ -120,6 +146,8 @@ class _Now:
     tally: Tally
     #: Of what traffic costs.
     learning: Learning
+    #: Of a strategy of trimtab's own; None where one of Pulsar's classes decides beside.
+    turns: Turns | None = None
     #: s since 1970 at which it was last written.
     written_s: float = 0.0
 
@@ -145,15 +173,68 @@ def _steps(
     """Return the view of a step: take what has come in, carry out what is decided."""
     if actor is not None:
         arrivals = replace(arrivals, unloaded=actor.unloaded())
+    turned = _turn(now, arrivals, listening, is_busy=actor is not None and actor.is_busy)
     actions, now.memory = step(arrivals, now.memory, now.settings)
+    actions = [*turned, *actions]
     _learn(request, now, arrivals)
     for action in actions:
         if isinstance(action, Relearn):
             now.memory = learned(now.memory, now.settings, action, listening.again())
     if actor is not None:
-        decided = [each for each in actions if isinstance(each, Decided)]
-        actions += actor.take(decided, now.settings, now.learning.costs)
+        actions += actor.take(_proposals(actions), now.settings, now.learning.costs)
     yield now.view(request, actions, listening)
+
+
+def _turn(
+    now: _Now, arrivals: Arrivals, listening: Listening, *, is_busy: bool
+) -> list[Steered | Foretold]:
+    """Return what a strategy of trimtab's own does, if it is its turn."""
+    answers = listening.answers()
+    if now.turns is None:
+        return []
+    rows = list(arrivals.rows)
+    if now.settings.sees_writes and not now.settings.reads_store:
+        # Who owns what and who is gone the store tells best; of their load brokers are asked.
+        rows = [
+            (table, row)
+            for table, row in rows
+            if table == "ownership" or (table == "load_reports" and row["is_gone"])
+        ]
+        rows += answers
+    now.turns.take(rows)
+    turned = now.turns.turn(arrivals.now, is_busy=is_busy)
+    now.memory.steered += [each for each in turned if isinstance(each, Steered)]
+    return turned
+
+
+def _at_once(now: _Now, at: datetime) -> list[Action]:
+    """Return what is decided now, not being due."""
+    turned = now.turns.turn(at) if now.turns is not None else []
+    now.memory.steered += [each for each in turned if isinstance(each, Steered)]
+    return [*turned, *decided_at_once(now.memory, at, now.settings)]
+
+
+def _proposals(actions: Sequence[Action]) -> list[Proposal]:
+    """Return what may be carried out of what was decided: turns, or else rounds."""
+    turned = [each for each in actions if isinstance(each, Steered)]
+    if turned:
+        return [of_turn(each) for each in turned]
+    return [of_round(each) for each in actions if isinstance(each, Decided)]
+
+
+def _keep(request: WatchRequest, now: _Now, now_s: float) -> None:
+    """Write what is to survive a restart of the program."""
+    request.costs.write(now.learning.costs.known)
+    if now.turns is not None and (kept := now.turns.kept(now_s)) is not None:
+        request.memory.write(kept)
+
+
+def _turns(request: WatchRequest, settings: Settings, began: datetime) -> Turns | None:
+    """Return the turns of a strategy of trimtab's own; None where one of Pulsar's decides."""
+    who = request.beside
+    if who.own is None:
+        return None
+    return turns(who.strategy, who.own, settings, began, request.memory.kept)
 
 
 def _learn(request: WatchRequest, now: _Now, arrivals: Arrivals) -> None:
@@ -166,7 +247,7 @@ def _learn(request: WatchRequest, now: _Now, arrivals: Arrivals) -> None:
     now.memory.known = known if is_learned(known) else None
     if now_s - now.written_s >= _WRITTEN_EVERY_S:
         now.written_s = now_s
-        request.costs.write(known)
+        _keep(request, now, now_s)
 
 
 @contextmanager
@@ -223,6 +304,8 @@ def _settings(request: WatchRequest) -> Settings:
         interval_s=beside.interval_s or ran.manager.shedding_interval_s,
         logs=_logs(gathering, brokers),
         sees_writes=gathering.metadata is not None,
+        is_own=beside.own is not None,
+        reads_store=reads_store(beside, sees_writes=gathering.metadata is not None),
     )
 
 

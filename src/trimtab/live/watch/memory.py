@@ -13,7 +13,7 @@ from trimtab.diagnose.replay.replay import STARTED, Leading, Replaying, replayin
 from trimtab.lab.costs import Knowledge
 from trimtab.lab.outcomes.recording import Reported, Unloaded
 from trimtab.live.watch.events import Happening, happenings, report, write_time
-from trimtab.live.watch.nouns import Decided, Relearn, Row, Settings
+from trimtab.live.watch.nouns import Decided, Relearn, Row, Settings, Steered
 from trimtab.pulsar.leader.view import LeaderView
 
 _OWNERS_KEPT = 4
@@ -133,6 +133,8 @@ class Memory:
     n_late: int = 0
     #: What was learned of costs; None: not enough to say what a move does.
     known: Knowledge | None = None
+    #: Turns of a strategy of trimtab's own since the last round.
+    steered: list[Steered] = field(default_factory=list)
 
 
 def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row]) -> Memory:
@@ -167,7 +169,9 @@ def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row
         weights=ran.threshold_shedder.weights,
         doubt=doubt,
     )
-    other = replace(pulsar, shedder=settings.shedder, placer=settings.placer, conf=settings.conf)
+    # Beside a strategy of trimtab's own rounds are those of Pulsar's class: it has turns instead.
+    shedder = ran.shedder if settings.is_own else settings.shedder
+    other = replace(pulsar, shedder=shedder, placer=settings.placer, conf=settings.conf)
     own, beside = (replaying(each, view, owners.since, report) for each in (pulsar, other))
     timeline = Timeline()
     for happening in happenings(all_rows):

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from trimtab.diagnose.deployment import Deployment
 from trimtab.diagnose.night import Round
+from trimtab.live.control.trust import Outcome, Trust
 
 #: A table that ingest writes, and a row of it.
 Row: TypeAlias = tuple[str, Mapping[str, Any]]
@@ -45,6 +46,10 @@ class Settings:
     logs: Mapping[str, str] = field(default_factory=dict)
     #: Every write to the store is seen, not what brokers answer now and then.
     sees_writes: bool = False
+    #: Who decides beside is a strategy of trimtab's own, which has turns of its own.
+    is_own: bool = False
+    #: It goes by what brokers write to the store, and not by what they answer.
+    reads_store: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,73 @@ class Acted:
     states: tuple[tuple[str, str], ...] = ()
     #: They are not begun but wait for an answer on the page.
     is_asking: bool = False
+    #: What the number is of: a round, or a turn of a strategy of trimtab's own.
+    noun: str = "round"
+
+
+@dataclass(frozen=True, slots=True)
+class SteeredMove:
+    """A bundle that a strategy of trimtab's own would move."""
+
+    bundle: str
+    source: str
+    target: str
+    #: What it is to do to both brokers.
+    reason: str
+    #: Bytes/s, in and out.
+    throughput: float
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the usage of a broker is to be when all moves of a turn are made, percent."""
+
+    broker: str
+    before: float
+    after: float
+    #: Standard deviation of the change, and of the usage afterwards.
+    change_deviation: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """A turn of a strategy of trimtab's own."""
+
+    #: Counted since the watch began.
+    number: int
+    time: datetime
+    strategy: str
+    #: Why these moves, or why none.
+    reason: str
+    moves: tuple[SteeredMove, ...]
+    expected: tuple[Expectation, ...]
+    #: What no move does: a bundle to split.
+    advice: tuple[str, ...]
+    #: Broker → percent, as the strategy believes it to be.
+    levels: Mapping[str, float]
+    #: How far its predictions are to be believed, and what came of those of today.
+    trust: Trust
+    record: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """What was predicted of a broker that bundles came to or left, beside what came of it."""
+
+    #: Of the turn at which it was known.
+    number: int
+    time: datetime
+    broker: str
+    #: Bundles that came or went, by whomever.
+    moves: int
+    #: Percent of CPU; the deviation is that of the measured one about what was predicted.
+    before: float
+    after: float
+    deviation: float
+    measured: float
+    #: Of an interval that holds four in five.
+    is_inside: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +203,4 @@ class Relearn:
     since: datetime
 
 
-Action: TypeAlias = Decided | Compared | Scored | Unexplained | Relearn | Acted
+Action: TypeAlias = Decided | Compared | Scored | Unexplained | Relearn | Acted | Steered | Foretold

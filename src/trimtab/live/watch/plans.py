@@ -1,4 +1,4 @@
-"""A decided round as a plan that may be carried out."""
+"""A proposal as a plan that may be carried out."""
 
 from __future__ import annotations
 
@@ -12,22 +12,28 @@ from trimtab.live.control.account import VERIFIED, Account
 from trimtab.live.control.expected import Costs, Step, effects
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan, PlannedMove
+from trimtab.live.control.trust import Trust, limits_by
 from trimtab.live.gather.access import GatherError
-from trimtab.live.watch.nouns import Decided, Settings
-from trimtab.live.watch.targets import moves_of
+from trimtab.live.watch.nouns import Settings
+from trimtab.live.watch.proposals import Proposal
 
 #: Reliefs smaller than this drown in the swings.
 _RELIEF_MIN_POINTS = 2.0
 
 
-def limits_of(settings: Settings, limits: Mapping[str, float]) -> Limits:
+def limits_of(
+    settings: Settings, limits: Mapping[str, float], trust: Trust | None = None
+) -> Limits:
     """Return the limits of continuous control: the cluster's grace and rounds, unless given.
+
+    Those of pace hang on how far what is predicted is to be believed, where it is predicted.
 
     Raises:
         ValueError: one cannot be; says which, what was found and what was expected.
     """
     own = {"grace_s": settings.ran.manager.grace_period_s, "round_s": settings.interval_s}
-    return Limits(**{**own, **limits})
+    by_trust = {} if trust is None else limits_by(trust.level)
+    return Limits(**{**own, **by_trust, **limits})
 
 
 def limits_in(texts: Sequence[str]) -> Mapping[str, float]:
@@ -55,7 +61,7 @@ def limits_in(texts: Sequence[str]) -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a plan goes out from, besides the round."""
+    """What a plan goes out from, besides the proposal."""
 
     #: Who decides.
     shedder: str
@@ -83,39 +89,34 @@ class PlannedRound:
     reliefs: tuple[Relief, ...]
 
 
-def planned(decided: Decided, count: int, cluster: str, basis: Basis) -> PlannedRound:
-    """Return a plan of the first moves of a round.
+def planned(proposal: Proposal, count: int, cluster: str, basis: Basis) -> PlannedRound:
+    """Return a plan of the first moves of a proposal.
 
     What is expected of each has the interval that what is known of costs leaves open.
     """
-    shadow = decided.shadow
-    assert shadow is not None
-    states = {each["broker"]: each for each in shadow["brokers"].to_pylist()}
-    traffic = {(each["bundle"], each["source"]): each["throughput"] for each in shadow["unloads"]}
-    steps = [
-        Step(bundle, source, target)
-        for bundle, source, target in moves_of(shadow)
-        if target is not None
-    ][:count]
+    wanted = proposal.moves[:count]
+    steps = [Step(each.bundle, each.source, each.destination) for each in wanted]
     moves: list[PlannedMove] = []
     reliefs: list[Relief] = []
     expected = effects(basis.costs, steps, basis.limits.settle_s)
-    for (bundle, source, target), effect in zip(steps, expected, strict=True):
-        reliefs.append(Relief(source, 100.0 * states[source]["usage"], effect.relief))
-        scores = f"{states[source]['score']:.4g}, of the destination {states[target]['score']:.4g}"
+    for each, effect in zip(wanted, expected, strict=True):
+        reliefs.append(Relief(each.source, each.source_percent, effect.relief))
         moves.append(
             PlannedMove(
-                bundle=bundle,
-                source=source,
-                destination=target,
-                reason=f"{basis.shedder}: score of the source {scores}",
-                traffic_bytes_s=traffic[bundle, source],
+                bundle=each.bundle,
+                source=each.source,
+                destination=each.destination,
+                reason=f"{basis.shedder}: {each.reason}",
+                traffic_bytes_s=each.throughput,
                 before=effect.before,
                 after=effect.after,
             )
         )
-    paced = replace(basis.limits, moves_per_round=max(1.0, float(count)))
-    plan = Plan(cluster, decided.time.timestamp(), tuple(moves), paced)
+    per_round = max(1.0, float(count))
+    if proposal.trust is not None:
+        per_round = min(per_round, basis.limits.moves_per_round)
+    paced = replace(basis.limits, moves_per_round=per_round)
+    plan = Plan(cluster, proposal.time.timestamp(), tuple(moves), paced)
     return PlannedRound(plan, tuple(reliefs))
 
 

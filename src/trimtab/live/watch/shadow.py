@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trimtab.diagnose.deployment import Deployment
+from trimtab.lab.steering import Named, Sight, StrategyError, own
 from trimtab.live.gather.access import GatherError
 from trimtab.pulsar.place import PLACERS, placer
 from trimtab.pulsar.settings import (
@@ -25,6 +26,8 @@ class Beside:
     strategy: str = ""
     #: Keys of broker.conf that count for it in place of the cluster's.
     overrides: Mapping[str, str] = field(default_factory=dict)
+    #: What a name of trimtab's own names; None where one of Pulsar's classes decides.
+    own: Named | None = None
     #: Between two rounds, s; None: as the cluster's settings have it.
     interval_s: float | None = None
 
@@ -44,7 +47,40 @@ def beside(strategy: str, settings: Sequence[str], interval_s: float | None = No
     for key, similar in unknown_keys(overrides):
         expected = f", expected {similar}" if similar else ", expected a key of the load balancer"
         raise GatherError(f"--set: found {key}{expected}")
-    return Beside(strategy, overrides, interval_s)
+    return Beside(strategy, overrides, _own(strategy), interval_s)
+
+
+def _own(strategy: str) -> Named | None:
+    """Return what a text names if it is a strategy of trimtab's own.
+
+    Raises:
+        GatherError: it is one, with a sight or a setting that there is not here.
+    """
+    try:
+        named = own(strategy)
+    except StrategyError as error:
+        raise GatherError(f"--strategy: {error}") from None
+    if named is not None and named.sight is Sight.POLLED:
+        raise GatherError(
+            f"--strategy: found {strategy}, expected @{Sight.REPORTS} or @{Sight.STORE}: "
+            "a watch asks brokers for reports, and reads no counters of them and their hosts"
+        )
+    return named
+
+
+def reads_store(who: Beside, *, sees_writes: bool) -> bool:
+    """Return whether a strategy of trimtab's own goes by what brokers write to the store.
+
+    Raises:
+        GatherError: it does, and nobody sees that.
+    """
+    is_store = who.own is not None and who.own.sight is Sight.STORE
+    if is_store and not sees_writes:
+        raise GatherError(
+            f"--strategy: found {who.strategy} without --metadata, expected with it: it goes by "
+            "what brokers write to the store"
+        )
+    return is_store
 
 
 def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
@@ -53,7 +89,8 @@ def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
     Raises:
         GatherError: it does not know the class, or a setting cannot be read.
     """
-    shed, _, place = who.strategy.partition("+")
+    # Beside a strategy of trimtab's own Pulsar's classes decide their rounds as they do.
+    shed, _, place = (ran.shedder, "", "") if who.own else who.strategy.partition("+")
     shed = shed or ran.shedder
     shedding = shedder(shed, ran.release)
     if shedding is None:
@@ -70,7 +107,7 @@ def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
         placing.settings(conf, ran.release)
     except SettingError as error:
         raise GatherError(f"--set: {error}") from None
-    return shed, place, conf
+    return who.strategy if who.own else shed, place, conf
 
 
 def _unknown(name: str, names: set[str], ran: Deployment) -> GatherError:

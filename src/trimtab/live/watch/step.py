@@ -33,7 +33,7 @@ from trimtab.live.watch.events import Happening, happenings, line_event
 from trimtab.live.watch.memory import Memory, Span, Term, newest_leader
 from trimtab.live.watch.nouns import Action, Arrivals, Compared, Decided, Relearn, Settings
 from trimtab.live.watch.scores import remember_usage, scored, unloaded
-from trimtab.live.watch.targets import with_targets
+from trimtab.live.watch.targets import as_round, with_targets
 
 #: All of a moment has come in after so long.
 LAG = timedelta(seconds=2)
@@ -80,19 +80,21 @@ def step(arrivals: Arrivals, memory: Memory, settings: Settings) -> tuple[list[A
     _hear(term, memory, arrivals, events)
     _announce(term, memory, settings)
     horizon = _horizon(term, memory, arrivals.now, settings)
-    actions = _advance(term, memory, horizon, arrivals.now)
+    actions = _advance(term, memory, horizon, arrivals.now, settings)
     actions += _compare(term, memory, arrivals.now, settings)
     actions += scored(memory, term, arrivals.now)
     return actions, memory
 
 
-def decided_at_once(memory: Memory, now: datetime) -> list[Action]:
+def decided_at_once(memory: Memory, now: datetime, settings: Settings) -> list[Action]:
     """Return the round as it is decided now, not being due; nothing while nobody leads."""
     term = memory.term
     if term is None:
         return []
     _put(term, memory, now, _NOW)
-    return [each for each in _advance(term, memory, now, now) if isinstance(each, Decided)]
+    return [
+        each for each in _advance(term, memory, now, now, settings) if isinstance(each, Decided)
+    ]
 
 
 def _keep(
@@ -177,7 +179,9 @@ def _why_guessed(term: Term, settings: Settings) -> str:
     return _MISREAD if term.misread else _SILENT
 
 
-def _advance(term: Term, memory: Memory, horizon: datetime, now: datetime) -> list[Action]:
+def _advance(
+    term: Term, memory: Memory, horizon: datetime, now: datetime, settings: Settings
+) -> list[Action]:
     """Return what comes of all that happened up to the horizon."""
     actions: list[Action] = []
     while (first := term.timeline.first()) is not None and first[0] <= horizon:
@@ -186,7 +190,7 @@ def _advance(term: Term, memory: Memory, horizon: datetime, now: datetime) -> li
         term.timeline.pop()
         term.read_until = first[0]
         if first[1] == ROUND:
-            actions.append(_decide(term, memory, first))
+            actions.append(_decide(term, memory, first, settings))
         else:
             _take(term, memory, first)
     term.read_until = max(horizon, term.read_until or horizon)
@@ -224,7 +228,7 @@ def _take(term: Term, memory: Memory, happening: Happening) -> None:
         term.own.gaps = term.beside.gaps = gaps_since
 
 
-def _decide(term: Term, memory: Memory, happening: Happening) -> Decided:
+def _decide(term: Term, memory: Memory, happening: Happening, settings: Settings) -> Decided:
     """Return a round, decided as Pulsar does and as the strategy beside does."""
     time, _, number = happening
     shadow: Mapping[str, Any] | None
@@ -233,8 +237,11 @@ def _decide(term: Term, memory: Memory, happening: Happening) -> Decided:
     pulsar: Mapping[str, Any] | None = None
     if guessed != _OFF:
         pulsar = next((row for _, row in decided(term.own, time, number)), None)
-    if shadow is not None:
+    if shadow is not None and settings.is_own:
+        shadow = as_round(shadow, memory.steered)
+    elif shadow is not None:
         shadow = with_targets(term.beside, shadow)
+    memory.steered.clear()
     if pulsar is not None:
         term.decided[number] = pulsar
         pulsar = with_targets(term.own, pulsar)

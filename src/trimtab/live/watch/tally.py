@@ -12,7 +12,17 @@ from trimtab.live.control.expected import Costs
 from trimtab.live.watch.document import verdict
 from trimtab.live.watch.events import write_time
 from trimtab.live.watch.memory import Memory
-from trimtab.live.watch.nouns import Acted, Action, Compared, Decided, Scored, Settings, Unexplained
+from trimtab.live.watch.nouns import (
+    Acted,
+    Action,
+    Compared,
+    Decided,
+    Foretold,
+    Scored,
+    Settings,
+    Steered,
+    Unexplained,
+)
 from trimtab.live.watch.targets import moves_of
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.scores import weighted_usage
@@ -62,6 +72,12 @@ class Tally:
     #: Between which values the shadow's lie.
     between: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     decided: Decided | None = None
+    #: The last turn of a strategy of trimtab's own, and turns and moves of all.
+    steered: Steered | None = None
+    turns: int = 0
+    #: Predictions held against what came of them, and those of them inside their interval.
+    held: int = 0
+    inside: int = 0
 
     def add(self, actions: Iterable[Action]) -> None:
         """Take in what has been said."""
@@ -78,6 +94,12 @@ class Tally:
                     self._score(action)
                 case Acted():
                     self._take(action)
+                case Steered():
+                    self.steered = action
+                    self.turns += 1
+                case Foretold():
+                    self.held += 1
+                    self.inside += action.is_inside
                 case Unexplained():
                     self.unexplained += len(action.moves)
 

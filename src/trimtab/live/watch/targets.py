@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from trimtab.diagnose.replay.replay import Replaying
+from trimtab.live.watch.nouns import Steered
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.model import ClusterLoad, NoCandidatesError, UnreportedCandidateError
@@ -30,6 +32,44 @@ def with_targets(now: Replaying, row: Mapping[str, Any]) -> Mapping[str, Any]:
         for best in [_best(now, placing, load, unload["bundle"])]
     ]
     return {**row, "unloads": unloads}
+
+
+def as_round(row: Mapping[str, Any], turns: Sequence[Steered]) -> Mapping[str, Any]:
+    """Return a row of `replayed_rounds` as a strategy of trimtab's own would have decided it.
+
+    What it would have moved in its turns since the round before counts as one round's; of several
+    moves of a bundle the last.
+
+    Args:
+        row: of the same round by Pulsar's class, which has the brokers and their traffic.
+        turns: since the round before, in order of time.
+    """
+    levels = turns[-1].levels if turns else {}
+    brokers = [
+        {**each, "score": None if level is None else level / 100.0, "offload": None, "reason": None}
+        for each in row["brokers"].to_pylist()
+        for level in [levels.get(each["broker"])]
+    ]
+    moves = {each.bundle: each for turn in turns for each in turn.moves}
+    return {
+        **row,
+        "average": sum(levels.values()) / len(levels) / 100.0 if levels else None,
+        "doubt": None,
+        "bundle_doubt": None,
+        "brokers": pa.array(brokers, row["brokers"].type),
+        "unloads": [
+            {
+                "bundle": each.bundle,
+                "source": each.source,
+                "target": each.target,
+                "targets": [each.target],
+                "throughput": each.throughput,
+            }
+            for each in moves.values()
+        ],
+        "hits_high": [],
+        "hits_low": [],
+    }
 
 
 def moves_of(row: Mapping[str, Any] | None) -> list[tuple[str, str, str | None]]:
