@@ -40,6 +40,7 @@ from trimtab.live.watch.plans import (
     planned,
     unloaded_by,
 )
+from trimtab.live.watch.proposals import of_round
 from trimtab.live.watch.targets import moves_of
 
 
@@ -69,7 +70,8 @@ def costs_at(time: datetime) -> Costs:
 
 def plan_of(round_: Decided, count: int) -> PlannedRound:
     limits = limits_of(recorded_night("uniform").settings, {})
-    return planned(round_, count, "h1", Basis("Shedder", limits, costs_at(round_.time)))
+    basis = Basis("Shedder", limits, costs_at(round_.time))
+    return planned(of_round(round_), count, "h1", basis)
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])
@@ -109,7 +111,7 @@ def test_of_a_cluster_that_told_nothing_nothing_is_expected(round_: Decided) -> 
     basis = Basis(
         "Shedder", limits_of(recorded_night("uniform").settings, {}), learning(None).costs
     )
-    made = planned(round_, 1, "h1", basis)
+    made = planned(of_round(round_), 1, "h1", basis)
     (move,), (relief,) = made.plan.moves, made.reliefs
     assert move.before == move.after == Expected()
     assert math.isnan(relief.points)
@@ -280,7 +282,7 @@ def round_of(cluster: FakePulsar, number: int, decided_at: datetime) -> Decided:
 
 def taken(actor: Actor, *rounds: Decided) -> list[Acted]:
     night = recorded_night("uniform")
-    return actor.take(list(rounds), night.settings, learning(None).costs)
+    return actor.take([of_round(each) for each in rounds], night.settings, learning(None).costs)
 
 
 def test_a_round_of_before_the_last_plan_was_over_is_not_carried_out(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +24,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from trimtab.live.control.trust import coverage, drift
 from trimtab.live.gather.access import GatherError
 from trimtab.live.watch.tally import Tally, View, standings
 from trimtab.live.watch.thresholds import thresholds
@@ -47,6 +49,7 @@ class Metrics(Collector):
         metrics = (
             *_of_the_watch(view, now_s),
             *_of_the_settings(view),
+            *_of_the_turns(view.tally),
             *_of_acting(view.tally),
             *_of_the_brokers(view),
         )
@@ -211,6 +214,32 @@ def _of_the_settings(view: View) -> Iterator[Metric]:
         )
         gauge.add_metric([view.settings.ran.conf.get("clusterName", "")], value)
         yield gauge
+
+
+def _of_the_turns(tally: Tally) -> Iterator[Metric]:
+    """Yield what a strategy of trimtab's own did in its turns, and how right it was."""
+    turn = tally.steered
+    if turn is None:
+        return
+    yield CounterMetricFamily("trimtab_steering_turns", "Turns of Foresee.", tally.turns)
+    held = CounterMetricFamily(
+        "trimtab_steering_predictions",
+        "Brokers after moves of whomever, inside or outside of what held four in five.",
+        labels=["outcome"],
+    )
+    held.add_metric(["inside"], tally.inside)
+    held.add_metric(["outside"], tally.held - tally.inside)
+    yield held
+    trust, record = turn.trust, turn.record
+    off = drift(record, turn.time.timestamp())
+    for name, text, value in (
+        ("trust", "How far the last turn's predictions are believed, 0 to 1.", trust.level),
+        ("coverage_ratio", "Outcomes of a day inside what held four in five.", coverage(record)),
+        ("error_deviations", "What the last were off, in deviations; 1 is as said.", off),
+        ("drifts", "1 while they have drifted and nothing is moved.", float(bool(trust.drift))),
+    ):
+        if not math.isnan(value):
+            yield GaugeMetricFamily(f"trimtab_steering_{name}", text, value)
 
 
 def _of_acting(tally: Tally) -> Iterator[Metric]:
