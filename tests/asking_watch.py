@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.fake_pulsar import FakePulsar
@@ -14,9 +15,10 @@ from trimtab.live.control.throttle import Bars
 from trimtab.live.gather import GatherRequest, read_access
 from trimtab.live.watch.actor import ActingRequest
 from trimtab.live.watch.desk import Desk
-from trimtab.live.watch.loop import WatchRequest, watch
+from trimtab.live.watch.loop import KeptMemory, WatchRequest, watch
 from trimtab.live.watch.page.server import Page, opened
 from trimtab.live.watch.shadow import beside
+from trimtab.live.watch.steering.kept import read_kept, write_kept
 
 #: s between two rounds.
 INTERVAL_S = 2.0
@@ -37,9 +39,21 @@ class AskingWatch:
         return self.page.desk
 
 
+def _kept(memory: Path | None, strategy: str) -> KeptMemory:
+    if memory is None:
+        return KeptMemory()
+    return KeptMemory(read_kept(memory, strategy), partial(write_kept, memory))
+
+
 @contextmanager
 def asking_watch(
-    cluster: FakePulsar, folder: Path, *, asks: bool = True, **limits: float
+    cluster: FakePulsar,
+    folder: Path,
+    *,
+    asks: bool = True,
+    strategy: str = STRATEGY,
+    memory: Path | None = None,
+    **limits: float,
 ) -> Iterator[AskingWatch]:
     """Run a watch that acts on a cluster whose first broker has everything."""
     cluster.bundle_percent = 5.0
@@ -53,8 +67,9 @@ def asking_watch(
         GatherRequest(admin, duration_s=600.0, every_s=0.5),
         access,
         folder / "recording",
-        beside(STRATEGY, sensitive, INTERVAL_S),
+        beside(strategy, sensitive, INTERVAL_S),
         acting,
+        memory=_kept(memory, strategy),
     )
     is_over = threading.Event()
     with opened("0", acting.desk, is_asking=asks) as page:

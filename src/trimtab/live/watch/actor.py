@@ -45,7 +45,7 @@ from trimtab.live.watch.proposals import Proposal
 #: Plans in a row that end before they are done, after which nothing is moved for a while; for how
 #: long at first and at most, twice as long each time.
 _CUT_SHORT_MAX = 3
-_PAUSE, _PAUSE_MAX = timedelta(minutes=10), timedelta(hours=2)
+PAUSE, _PAUSE_MAX = timedelta(minutes=10), timedelta(hours=2)
 _YES = Answer.APPROVED
 
 
@@ -85,7 +85,7 @@ class Actor:
         self._share, self._is_cut_short, self._n_cut_short = float("nan"), False, 0
         #: Why the last plan was cut short; and how often acting has paused in a row, until when.
         self._reason = ""
-        self._n_pauses, self._paused_until = 0, datetime.min.replace(tzinfo=UTC)
+        self._n_pauses, self.paused_until = 0, datetime.min.replace(tzinfo=UTC)
         self._looked = datetime.min.replace(tzinfo=UTC)
         self._unloaded: list[tuple[datetime, str]] = []
         self._clock = Clock()
@@ -139,10 +139,10 @@ class Actor:
         return Bars() if proposal.trust is None else bars_by(proposal.trust.level)
 
     def _why_not(self, proposal: Proposal) -> str:
-        if proposal.time < self._paused_until:
+        if proposal.time < self.paused_until:
             return (
                 f"the last {self._n_cut_short} plans were not done, so nothing is moved until "
-                f"{self._paused_until:%H:%M:%S}Z; the last said: {self._reason}"
+                f"{self.paused_until:%H:%M:%S}Z; the last said: {self._reason}"
             )
         if proposal.trust is not None and proposal.trust.drift:
             return proposal.trust.drift
@@ -248,9 +248,9 @@ class Actor:
         self._n_cut_short += 1
         self._reason = why
         if self._n_cut_short >= _CUT_SHORT_MAX:
-            pause = min(_PAUSE * 2**self._n_pauses, _PAUSE_MAX)
+            pause = min(PAUSE * 2**self._n_pauses, _PAUSE_MAX)
             self._n_pauses += 1
-            self._paused_until = self._clock.now + pause
+            self.paused_until = self._clock.now + pause
 
     def _approved(self, proposal: Proposal, round_: PlannedRound) -> list[Acted]:
         """Return that a plan which had been asked for is begun, once."""
