@@ -112,7 +112,7 @@ def table(folders: Sequence[Path]) -> str:
 def _lines(folder: Path, strategy: str) -> Iterator[str]:
     sight = strategy.partition("@")[2]
     if why := _obstacle(folder, sight):
-        cells = [folder.name, sight, why, *[""] * (len(_HEADS) - 3)]
+        cells = [folder.name, sight, "", "", "", why, *[""] * (len(_HEADS) - 6)]
         yield f"| {' | '.join(cells)} |"
         return
     night = heard_night(folder)
@@ -120,7 +120,7 @@ def _lines(folder: Path, strategy: str) -> Iterator[str]:
     tally = done.tally
     steered = [each for each in done.said if isinstance(each, Steered)]
     moving = [each for each in steered if each.moves]
-    why = Counter(each.reason for each in steered if not each.moves).most_common(1)
+    silences = Counter(each.reason for each in steered if not each.moves).most_common(1)
     held = [each for each in done.said if isinstance(each, Foretold)]
     excess = (tally.mean(who, "excess_spread_points") for who in ("pulsar", "shadow"))
     inside = sum(each.is_inside for each in held)
@@ -130,7 +130,7 @@ def _lines(folder: Path, strategy: str) -> Iterator[str]:
         f"{(night.ended - night.began).total_seconds() / 60:.0f}",
         str(tally.unloads["pulsar"]),
         f"{len(moving)}, {sum(len(each.moves) for each in moving)}",
-        why[0][0] if why else "",
+        silences[0][0] if silences else "",
         ", ".join(f"{each:.1f}" for each in excess),
         str(len(held)),
         f"{100 * inside / len(held):.0f} %" if held else "",

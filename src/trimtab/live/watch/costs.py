@@ -29,6 +29,8 @@ _COUNTED = (
     *("topics", "producers", "consumers"),
 )
 _CPU = RESOURCES.index("cpu")
+# Percent below which a broker has not looked yet: its first look divides by the time since 1970.
+_LOOKED_AT = 0.01
 # Percent of a core in a core.
 _OF_A_CORE = 100.0
 
@@ -119,13 +121,17 @@ def reported(rows: Sequence[Row]) -> Iterator[tuple[Mapping[str, Any], list[Mapp
 def report_of(
     row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], release: str
 ) -> BrokerReport:
-    """Return what a row of `load_reports` says, with its rows of `bundle_reports`."""
+    """Return what a row of `load_reports` says, with its rows of `bundle_reports`.
+
+    Who has not looked at its CPU yet reports nearly none, and says 0 here, which nobody measures.
+    """
     started = row.get("started")
+    percent = 100.0 * row["cpu_usage"] / row["cpu_limit"]
     return BrokerReport(
         broker=row["broker"],
         written_s=write_time(row).timestamp(),
         started_s=math.nan if started is None else started.timestamp(),
-        cpu_percent=100.0 * row["cpu_usage"] / row["cpu_limit"],
+        cpu_percent=percent if percent >= _LOOKED_AT else 0.0,
         cores=row["cpu_limit"] / _OF_A_CORE,
         bundles={
             line["bundle"]: _counts(line)
