@@ -118,6 +118,8 @@ def watched(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Watch
         with server.prometheus(f"127.0.0.1:{port}", folder / "prometheus") as prometheus:
             wait_until("rounds", lambda: len(said(recording, "compared")) >= ROUNDS)
             queries = server.shipped_queries(server.variables(prometheus))
+            # Pulsar's classes have no turns and predict nothing.
+            queries = [query for query in queries if "trimtab_steering" not in query]
             unanswered = server.unanswered(prometheus, queries)
             ill = server.ill_rules(prometheus)
         process.send_signal(signal.SIGTERM)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,9 +21,10 @@ from tests import prometheus_server as server
 from tests.watched_nights import seen
 from trimtab.diagnose.deployment import deployment
 from trimtab.explanation.words import finding_pages
+from trimtab.live.control.trust import Outcome, Trust
 from trimtab.live.gather.access import GatherError
 from trimtab.live.watch.metrics import Metrics, dashboard, offered, rules
-from trimtab.live.watch.nouns import Acted
+from trimtab.live.watch.nouns import Acted, Steered
 from trimtab.live.watch.screen import summary
 from trimtab.live.watch.tally import Tally
 from trimtab.live.watch.thresholds import Thresholds, thresholds
@@ -36,8 +38,13 @@ BAR = re.compile(r"(?m)(?:(?<= > )([\d.]+)|(?<=group_left \(cluster\) )trimtab_s
 def address() -> Iterator[str]:
     """Where the metrics of a watch over a recorded night are offered."""
     port = server.free_port()
+    view = seen("uniform")
+    tally = deepcopy(view.tally)
+    # A turn of Foresee, which has been right about its moves.
+    outcomes = (Outcome(view.memory.began.timestamp(), 0.8),) * 8
+    tally.add([Steered(1, view.memory.began, "Foresee", "", (), (), (), {}, Trust(), outcomes)])
     with offered(str(port), finding_pages()) as metrics:
-        assert list(metrics.followed([seen("uniform")]))
+        assert list(metrics.followed([replace(view, tally=tally)]))
         yield f"127.0.0.1:{port}"
 
 
