@@ -50,6 +50,8 @@ LIMITS = {"broker_age_min_s": 1, "settle_s": 1, "grace_s": 1, "bar_percent": 1e9
 #: Points between the busiest and the idlest broker: uneven, and balanced for so many looks.
 UNEVEN, BALANCED, LOOKS = 25.0, 15.0, 3
 WAIT_S = 240.0
+#: For AvgShedder.
+PATIENCE_S = 180.0
 
 
 @dataclass
@@ -76,7 +78,8 @@ class Course:
         return self.calm >= LOOKS
 
     def line(self) -> str:
-        return f"{self.name}: {self.took_s:.0f} s, {self.moves} moves, peak {self.peak:.0f} %"
+        took = f"{self.took_s:.0f} s" if self.calm >= LOOKS else f"not within {PATIENCE_S:.0f} s"
+        return f"{self.name}: {took}, {self.moves} moves, peak {self.peak:.0f} %"
 
 
 @pytest.fixture
@@ -225,7 +228,9 @@ def by_avg_shedder() -> Course:
     before = owned()
     course = Course("AvgShedder")
     called("brokers/configuration/loadBalancerSheddingEnabled/true", "POST")
-    wait_until("balance", course.look, every_s=1.0)
+    # It is what it is held against: that it takes long is no failure of ours.
+    while not course.look() and time.monotonic() < course.began_s + PATIENCE_S:
+        time.sleep(1.0)
     called("brokers/configuration/loadBalancerSheddingEnabled/false", "POST")
     after = owned()
     course.moves = sum(after.get(name) != number for name, number in before.items())

@@ -32,8 +32,10 @@ from trimtab.live.watch.desk import Answer
 from trimtab.live.watch.document import line_of, words
 from trimtab.live.watch.metrics import Metrics
 from trimtab.live.watch.nouns import Acted, Foretold, Steered
+from trimtab.live.watch.page.state import Shown
 from trimtab.live.watch.plans import limits_of
 from trimtab.live.watch.proposals import Proposal, ProposedMove
+from trimtab.live.watch.screen import summary
 from trimtab.live.watch.steering.kept import read_kept, write_kept
 from trimtab.live.watch.tally import Tally
 
@@ -320,8 +322,13 @@ def test_predictions_are_said_and_counted() -> None:
     tally = Tally()
     tally.add(actions)
     assert (tally.held, tally.inside) == (2, 2)
+    texts = summary(replace(seen("uniform"), tally=tally))
+    inside = "predictions held against what came: 2, inside of what held four in five: 2"
+    assert any(each.endswith(inside) for each in texts)
     last = actions[-1]
     assert isinstance(last, Steered)
+    page = Shown().look(replace(seen("uniform"), tally=tally), of.now)
+    assert page["beside"]["reasons"] == [f"turn {last.number}: {last.reason}"]
     # Those of before, too.
     assert line_of(last)["held"] == [4, 1.0]
 

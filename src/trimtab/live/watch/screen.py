@@ -74,6 +74,10 @@ def summary(view: View) -> list[str]:
         mine, theirs = (tally.mean(who, name) for who in (PULSAR, SHADOW))
         if isfinite(mine) and isfinite(theirs):
             texts.append(f"{name} a round: Pulsar {mine:.2f}, {settings.shedder} {theirs:.2f}")
+    if tally.steered is not None:
+        held = f"predictions held against what came: {tally.held}"
+        inside = f", inside of what held four in five: {tally.inside}" if tally.held else ""
+        texts.append(f"turns of {settings.shedder}: {tally.turns}; {held}{inside}")
     if tally.acted is not None:
         counts = ", ".join(f"{count} {state}" for state, count in tally.moved.items())
         texts.append(f"moves of this watch: {counts or 'nothing'}")

@@ -18,6 +18,7 @@ from trimtab.live.control.expected import forecast
 from trimtab.live.control.plan import Interval, Plan
 from trimtab.live.watch.desk import PlanProgress
 from trimtab.live.watch.document import moves, words
+from trimtab.live.watch.nouns import Steered
 from trimtab.live.watch.page.course import Course
 from trimtab.live.watch.page.moves import OwnerChanges
 from trimtab.live.watch.tally import PULSAR, SHADOW, BrokerStanding, View, standings
@@ -182,7 +183,7 @@ def _beside(view: View) -> dict[str, Any]:
         "time": decided.time.timestamp() if decided else None,
         "guessed": decided.guessed if decided else "",
         "would": visible(moves(moves_of(decided.shadow))) if decided else None,
-        "reasons": _reasons(decided.shadow) if decided else [],
+        "reasons": [*_reasons(decided.shadow if decided else None), *_turn(tally.steered)],
         "scores": scores,
         "unloads": [tally.unloads[PULSAR], tally.unloads[SHADOW]],
         "verdicts": tally.verdicts,
@@ -192,6 +193,13 @@ def _beside(view: View) -> dict[str, Any]:
 def _reasons(row: Mapping[str, Any] | None) -> list[str]:
     doubts = [row["doubt"], row["bundle_doubt"]] if row else []
     return [visible(each) for each in doubts if each]
+
+
+def _turn(turn: Steered | None) -> list[str]:
+    """Return what a strategy of trimtab's own said in its last turn, and what it advises."""
+    if turn is None:
+        return []
+    return [visible(f"turn {turn.number}: {turn.reason}"), *map(visible, turn.advice)]
 
 
 def _acting(view: View) -> dict[str, Any] | None:

@@ -117,7 +117,9 @@ class Sighting:
         )
         self.members.clear()
         fate = tuple(
-            Fate(at_s, self._bundles[bundle], self._broker(to), self._broker(self.owners[bundle]))
+            Fate(
+                at_s, self._bundles[bundle], self._broker(to), self._broker(self.owners.get(bundle))
+            )
             for at_s, bundle, to in fates
             if bundle in self._bundles
         )
