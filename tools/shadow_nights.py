@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from tools.heard_nights import RecordedNight, heard_night
@@ -74,13 +74,13 @@ def shadowed(night: RecordedNight, strategy: str) -> Shadowed:
 class _Cursor:
     """What was heard, as far as it was taken."""
 
-    def __init__(self, heard: Sequence[tuple[object, Sequence[Row]]]) -> None:
+    def __init__(self, heard: Sequence[tuple[datetime, Sequence[Row]]]) -> None:
         self._heard, self._next = heard, 0
 
-    def until(self, now: object) -> list[Row]:
+    def until(self, now: datetime) -> list[Row]:
         """Take what was heard until then."""
         new: list[Row] = []
-        while self._next < len(self._heard) and self._heard[self._next][0] <= now:  # type: ignore[operator]  # times
+        while self._next < len(self._heard) and self._heard[self._next][0] <= now:
             new += self._heard[self._next][1]
             self._next += 1
         return new

@@ -146,15 +146,12 @@ def watch(
     --strategy would have done beside what Pulsar did.  With --metadata it sees what the
     leader sees; with the leader's --logs too it says of each round whether scores and
     bundles are those of the log, to the last digit.  Nothing in the cluster is changed.
-
-    With --strategy Foresee, trimtab's own balancer that predicts, it says every 20 s what that
-    would move and expects of it, or why it moves nothing, and holds what it predicts of moves
-    by whomever against what comes of them; --memory keeps what it remembers.
+    With --strategy Foresee, which predicts, it says every 20 s what that would move and expects,
+    or why nothing, and what came of what it predicts; --memory keeps what it remembers.
 
     With --act --yes, and Pulsar's own shedding off, what it decides is carried out, one by
     one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
     learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
-
     --page shows all of it in a browser; with --act --ask each plan waits there for approval.
 
     Exit code 0: ended as asked; 2: wrong use, or no cluster; 130: ended before anything was
@@ -170,8 +167,7 @@ def watch(
       trimtab watch --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 -o acting \\
         --strategy AvgShedder --act --yes --limit moves_per_hour=20
       trimtab watch --admin http://broker-1:8080 -o asking --act --ask --page 8090
-      trimtab watch --admin http://broker-1:8080 -o foresee --strategy Foresee \\
-        --memory foresee.npz
+      trimtab watch --admin http://broker-1:8080 -o ahead --strategy Foresee --memory f.npz
     """
     from trimtab.live.gather import GatherError, GatherRequest
     from trimtab.live.watch.loop import WatchRequest

@@ -19,7 +19,7 @@ Arrays: typing.TypeAlias = Mapping[str, np.ndarray[Any, Any]]
 _IS_THERE = "?"
 
 
-def arrays(memory: Any) -> dict[str, np.ndarray[Any, Any]]:  # noqa: ANN401  # any dataclass
+def arrays(memory: Any) -> dict[str, np.ndarray[Any, Any]]:  # noqa: ANN401  # any dataclass of these
     """Return a memory as arrays by name; a part that may be absent says whether it is there."""
     named: dict[str, np.ndarray[Any, Any]] = {}
     for each in dataclasses.fields(memory):
@@ -80,11 +80,11 @@ def _one(named: Arrays, name: str) -> np.ndarray[Any, Any]:
     return named[name]
 
 
-def _array(value: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401  # a leaf
+def _array(value: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401  # a leaf of a memory
     return np.array(value, np.str_) if isinstance(value, tuple) else np.asarray(value)
 
 
-def _optional(hint: Any) -> Any:  # noqa: ANN401  # a type
+def _optional(hint: Any) -> Any:  # noqa: ANN401  # any type there is
     """Return what a type is if it is not None; None if it cannot be None."""
     if not isinstance(hint, types.UnionType):
         return None

@@ -41,39 +41,10 @@ def line_of(action: Action) -> dict[str, Any]:
                 "pulsar": _decision(action.pulsar),
                 "shadow": _decision(action.shadow),
             }
-        case Compared(number, logged):
-            return {
-                "said": "compared",
-                "round": number,
-                "time": time_text(logged.time),
-                "equal": logged.recomputed.equal,
-                "why": logged.recomputed.why,
-                "unloaded": [
-                    {
-                        "time": time_text(move.time),
-                        "bundle": move.bundle,
-                        "source": move.source,
-                        "target": move.target,
-                        "placement_equal": move.recomputed.numbers.get("placement_equal"),
-                    }
-                    for move in logged.moves
-                ],
-                "lines": [event.text for event in logged.events],
-            }
+        case Compared():
+            return _compared(action)
         case Scored():
-            return {
-                "said": "scored",
-                "round": action.number,
-                "time": time_text(action.time),
-                "for_s": round(action.for_s, 3),
-                "pulsar": _numbers(action.pulsar),
-                "shadow": _numbers(action.shadow),
-                "shadow_between": {
-                    name: list(ends)
-                    for name, ends in action.between.items()
-                    if all(map(isfinite, ends))
-                },
-            }
+            return _scored(action)
         case Unexplained():
             return {
                 "said": "unexplained",
@@ -86,33 +57,77 @@ def line_of(action: Action) -> dict[str, Any]:
                 "misread_lines": action.misread,
             }
         case Acted():
-            return {
-                "said": "acted" if action.is_over else "asking" if action.is_asking else "acting",
-                action.noun: action.number,
-                "time": time_text(action.time),
-                "moves": action.moves,
-                "allowed": action.allowed,
-                "signs": list(action.signs),
-                "why": action.why or None,
-                "states": dict(action.states),
-            }
+            return _done(action)
         case Steered():
             return _turn(action)
         case Foretold():
-            return {
-                "said": "foretold",
-                "turn": action.number,
-                "time": time_text(action.time),
-                "broker": action.broker,
-                "moves": action.moves,
-                "before": round(action.before, 2),
-                "predicted": round(action.after, 2),
-                "deviation": round(action.deviation, 2),
-                "measured": round(action.measured, 2),
-                "inside": action.is_inside,
-            }
+            return _outcome(action)
         case Relearn(leader, since):
             return {"said": "led", "time": time_text(since), "leader": leader}
+
+
+def _compared(compared: Compared) -> dict[str, Any]:
+    number, logged = compared.number, compared.logged
+    return {
+        "said": "compared",
+        "round": number,
+        "time": time_text(logged.time),
+        "equal": logged.recomputed.equal,
+        "why": logged.recomputed.why,
+        "unloaded": [
+            {
+                "time": time_text(move.time),
+                "bundle": move.bundle,
+                "source": move.source,
+                "target": move.target,
+                "placement_equal": move.recomputed.numbers.get("placement_equal"),
+            }
+            for move in logged.moves
+        ],
+        "lines": [event.text for event in logged.events],
+    }
+
+
+def _scored(scored: Scored) -> dict[str, Any]:
+    return {
+        "said": "scored",
+        "round": scored.number,
+        "time": time_text(scored.time),
+        "for_s": round(scored.for_s, 3),
+        "pulsar": _numbers(scored.pulsar),
+        "shadow": _numbers(scored.shadow),
+        "shadow_between": {
+            name: list(ends) for name, ends in scored.between.items() if all(map(isfinite, ends))
+        },
+    }
+
+
+def _done(acted: Acted) -> dict[str, Any]:
+    return {
+        "said": "acted" if acted.is_over else "asking" if acted.is_asking else "acting",
+        acted.noun: acted.number,
+        "time": time_text(acted.time),
+        "moves": acted.moves,
+        "allowed": acted.allowed,
+        "signs": list(acted.signs),
+        "why": acted.why or None,
+        "states": dict(acted.states),
+    }
+
+
+def _outcome(foretold: Foretold) -> dict[str, Any]:
+    return {
+        "said": "foretold",
+        "turn": foretold.number,
+        "time": time_text(foretold.time),
+        "broker": foretold.broker,
+        "moves": foretold.moves,
+        "before": round(foretold.before, 2),
+        "predicted": round(foretold.after, 2),
+        "deviation": round(foretold.deviation, 2),
+        "measured": round(foretold.measured, 2),
+        "inside": foretold.is_inside,
+    }
 
 
 def _turn(turn: Steered) -> dict[str, Any]:
