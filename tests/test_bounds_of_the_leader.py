@@ -22,6 +22,7 @@ from trimtab.pulsar.leader.samples import Waiting
 from trimtab.pulsar.leader.time_average import averaged, left_of_average
 from trimtab.pulsar.leader.top_bundles import BundleStats, top_bundles
 from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.map_order import spreads
 from trimtab.pulsar.model import MEBIBYTE, Decision, Reason
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
@@ -48,6 +49,18 @@ def test_no_two_sets_of_known_bundles_have_the_same_version() -> None:
         change()
         versions.append(rows.version)
     assert all(before < after for before, after in pairwise(versions))
+
+
+def test_what_is_known_of_a_row_stays_with_it_when_room_is_made() -> None:
+    rows, named = BundleRows(), [f"t/n{i % 3}/b{i}" for i in range(70)]
+    for at in (0, 1, 2, 3, 5, 9, 40):
+        rows.know(rows.rows(named[:at])[rows.version :])
+    rows.rows(named)
+
+    assert rows.named(np.arange(70)) == tuple(named)
+    assert rows.spread[:70].tolist() == spreads(named).tolist()
+    assert np.flatnonzero(rows.is_known[:70]).tolist() == sorted(rows.known.values())
+    assert np.flatnonzero(rows.of_namespace("t/n1")).tolist() == [*range(1, 70, 3)]
 
 
 def test_who_knows_nothing_new_has_changed_nothing() -> None:
