@@ -204,9 +204,9 @@ def plan_part(
 def courses_run(
     spark: Cluster, whole: Rehearsed, output: Path, *, anew: bool = False
 ) -> dict[str, Any]:
-    """Return what a rehearsal says: run if the replay may be believed, and what would help."""
+    """Return what a rehearsal says, and what would help; a replay that is not true runs nothing."""
     head = whole.head
-    if not head["fidelity"]["is_trusted"]:
+    if head["fidelity"]["is_trusted"] is False:
         document = {**head, "verdict": Verdict.NOT_DECIDABLE, "courses": None, "remedies": []}
         return {"answer": answer(document), **document}
     done = _Done(spark, whole, output)
