@@ -15,7 +15,8 @@ from trimtab.trials.what_if.lines import SIGNS, night_line, replay_lines
 ASSUMED = (
     "clients send what they sent that night, but for traffic that is planned",
     "a broker that is added is like the median one, and its CPU is at rest as theirs are",
-    "a process that begins is warm at once: what it takes to compile itself is not simulated",
+    "a process that begins takes what one that was recorded took at its age, of this night or "
+    "of those that come along: most for two minutes, until it has compiled itself",
     "a strategy, a release and settings hold from the first event on, on all brokers at once",
 )
 
