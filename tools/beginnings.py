@@ -9,8 +9,8 @@ from trimtab.lab.rehearsal import beginnings
 from trimtab.lab.rehearsal.processes import Process
 
 PLACE = Path(beginnings.__file__).with_name(beginnings.FILE)
-_HEAD = """# Processes of brokers that were recorded, written by `make foretold`: what each window of
-# a minute took beyond what its traffic costs, in points of one core, from its first on.
+_HEAD = """# Processes of brokers that were recorded, written by `make foretold`: what each window
+# of a minute took beyond what its traffic costs, in points of one core, from its first on.
 """
 
 

@@ -42,14 +42,14 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
     """
     used = rebuilt.used
     bare, told = means(_carried(rebuilt).network(), used.warm), means(used.usage, used.warm)
-    parts = blocks(_brokers(rebuilt))
+    blocks = _blocks(_brokers(rebuilt))
     draws = []
     for number in range(count):
         random = np.random.default_rng([seed, number])
         overhead = used.costs.overhead
         if len(bare) >= WINDOWS_MIN:
-            chosen = random.integers(len(parts), size=len(parts))
-            rows = np.concatenate([parts[i] for i in chosen.tolist()])
+            chosen = random.integers(len(blocks), size=len(blocks))
+            rows = np.concatenate([blocks[i] for i in chosen.tolist()])
             overhead = wire(bare[rows], told[rows, 1:])[0]
         draws.append(drawn(used.known, overhead, random))
     return tuple(draws)
@@ -138,7 +138,7 @@ def _brokers(rebuilt: Rebuilt) -> Ints:
     return np.array([broker for _, broker in rebuilt.used.warm], np.int64)
 
 
-def blocks(of: Ints) -> list[Ints]:
+def _blocks(of: Ints) -> list[Ints]:
     """Return each broker's windows, which stand in order of time, cut into blocks."""
     return [
         rows[at : at + _BLOCK_WINDOWS]
