@@ -44,7 +44,7 @@ def rows(broken: Collection[int] = (), count: int = 20) -> list[dict[str, Any]]:
 
 
 def rehearsal(
-    broken: Collection[int] = (), *, is_trusted: bool = True, **changed: object
+    broken: Collection[int] = (), *, is_trusted: bool | None = True, **changed: object
 ) -> dict[str, Any]:
     """Give a rehearsal as `rehearsal.json` has it."""
     checks = [
@@ -76,7 +76,7 @@ def rehearsal(
         "verdict": "not decidable",
         "remedies": [],
     }
-    if is_trusted:
+    if is_trusted is not False:
         document |= main_document(rows(broken), BAR)
         tried = [row(ONE_MORE, i, 50.0, 0.0) for i in range(20)]
         tried += [row(SPLIT, i, 95.0, 5.0) for i in range(5)]

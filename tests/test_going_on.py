@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from test_recorded_traffic import MEASURED, two_brokers
+from tools import beginnings as along
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
 from trimtab.lab.reconstruct.costs import Costs, likeliest
+from trimtab.lab.rehearsal.beginnings import beginnings
 from trimtab.lab.rehearsal.going_on import (
     Besides,
     Experience,
@@ -25,7 +29,7 @@ from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.surroundings import Begin
 from trimtab.lab.simulate.world import Event, Kind
 
-YOUNG = tuple(Process(0, 50.0, (20.0 + i, 5.0, 1.0, -1.0)) for i in range(4))
+YOUNG = tuple(Process(0, 50.0, (20.0 + i, 5.0, 1.0, -1.0, -1.0)) for i in range(4))
 OLD = Process(10, 60.0, (0.5, -0.5))
 
 
@@ -88,11 +92,56 @@ def test_a_process_that_begins_takes_what_some_process_took(again: Rebuilt) -> N
     assert more[:, :begin].tobytes() == percent[:, :begin].tobytes()
     assert more[:, :, 0].tobytes() == percent[:, :, 0].tobytes()
     # Points of one core are half as many percent of two.
-    extra = float(more[0, begin, 1] - costs.rest[1])
-    assert extra in [each.points[0] / 2 for each in YOUNG]
+    extra = more[0, begin:, 1] - percent[0, begin:, 1]
+    # It was there before: what it takes beside is what it takes anyway, once it is warm.
+    assert any(extra[0] == pytest.approx((each.points[0] + 1.0) / 2) for each in YOUNG)
+    warm = round((50.0 + 2 * 60.0) / again.grid.tick_s)
+    assert extra[warm - 1] == pytest.approx((1.0 + 1.0) / 2)
+    assert extra[warm:].size
+    assert np.allclose(extra[warm:], 0.0)
     (timed,) = besides(again).timed()
     first = round(50.0 / again.grid.tick_s)
     assert timed == Begin(1, begin, ((begin - 1 + first) % round(60.0 / again.grid.tick_s), -1))
+
+
+def test_a_broker_that_never_was_there_takes_all_that_some_process_took(again: Rebuilt) -> None:
+    costs = likeliest(again.used.known, 1.0)
+    percent = again.surroundings.others.percent
+    added = np.concatenate((percent, percent[:, :, :1]), axis=2)
+    begin = round(120.0 / again.grid.tick_s)
+    new = replace(besides(again), planned=(Begin(2, begin, (-1, -1)),))
+    more = new.others(added, costs)
+    extra = float(more[0, begin, 2] - costs.rest.mean())
+    # Of its cores nothing is known: it is like the median of the others.
+    assert any(extra == pytest.approx(each.points[0] * 12.0 / 16.0) for each in YOUNG)
+
+
+def test_where_no_process_was_recorded_those_that_begin_are_warm(again: Rebuilt) -> None:
+    percent = again.surroundings.others.percent
+    cold = replace(besides(again), like=())
+    assert cold.others(percent, again.used.costs).tobytes() == percent.tobytes()
+
+
+def test_what_comes_along_are_processes_that_were_young() -> None:
+    every = beginnings()
+    assert sum(each.is_whole for each in every) >= 10
+    assert len(beginnings(but="uniform")) < len(every)
+    assert beginnings(but="nothing of the kind") == every
+    # Most of what it takes to begin is gone after three minutes.
+    ages = [of_age(every, age)[0] for age in range(4)]
+    assert ages[0] > 10.0
+    assert max(ages[2:]) < ages[0] / 3
+
+
+def test_a_process_goes_into_a_file_and_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(along, "PLACE", tmp_path / "beginnings.toml")
+    along.write({"some night": (*YOUNG, OLD)})
+    read = tomllib.loads((tmp_path / "beginnings.toml").read_text(encoding="utf-8"))["process"]
+    assert [each["recording"] for each in read] == ["some night"] * 5
+    assert [tuple(each["points"]) for each in read] == [it.points for it in (*YOUNG, OLD)]
+    assert [each["begins_at"] for each in read] == [0, 0, 0, 0, 10]
 
 
 def test_a_process_that_goes_on_changes_behind_what_is_known_alone(again: Rebuilt) -> None:

@@ -56,6 +56,24 @@ def test_where_the_replay_is_not_true_nothing_is_foretold() -> None:
     assert "seeds" not in told
 
 
+def test_where_nothing_was_replayed_the_first_sentence_says_so() -> None:
+    document = rehearsal(is_trusted=None)
+    page, first = render_rehearsal(document), document["answer"]
+    assert first == (
+        "Safe by a simulation that no replay backs, as the cluster was looked at once: the bar "
+        "holds on 20 of 20 seeds, undisturbed on 20."
+    )
+    shown = "\n".join(lines(document))
+    for text in (shown, page):
+        assert first in text
+        assert "Of all courses like this one" in text
+        assert "simulation is true for this cluster" in text
+    assert "The real strategy replayed" not in shown
+    for of_a_replay in ("The strategy that really steered is replayed", "all is as it really was"):
+        assert of_a_replay not in page
+    assert 'id="course"' in page
+
+
 def test_an_event_is_not_blamed_for_what_is_there_without_it() -> None:
     both = [
         each if each["scenario"] == PLANNED else row(UNDISTURBED, each["seed"], 95.0, 5.0)

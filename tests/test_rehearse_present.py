@@ -87,7 +87,9 @@ def test_a_live_cluster_is_looked_at_and_nothing_is_changed(
     # Three at 40 %: with one away two stand at 60.
     assert (planned["kept"], still["kept"]) == (0, 2)
     assert document["from_s"] == 300.0
+    assert document["fidelity"]["is_trusted"] is None
     assert document["fidelity"]["checks"][0]["is_met"] is None
+    assert "that no replay backs" in document["answer"]
     assert "add 1" in {each["event"] for each in document["remedies"]}
     assert "--admin" in document["command"]
     assert (tmp_path / "out" / "rehearsal.html").read_text(encoding="utf-8").count("<svg") == 2

@@ -64,6 +64,25 @@ def test_what_was_seen_is_told(address: str) -> None:
     assert text.count("} 1.0\n") >= 1
 
 
+def test_how_many_brokers_to_have_is_told_once_all_had_a_say(address: str) -> None:
+    text = scraped(address)
+    assert "\ntrimtab_cluster_brokers 4.0\n" in text
+    # It was looked at once.
+    assert "\ntrimtab_cluster_brokers_recommended" not in text
+    metrics, view = Metrics(is_offered=True), seen("uniform")
+    for i in range(10):
+        metrics.take(view, 1_700_000_040.0 + 30.0 * i)
+    told = {
+        (sample.name, *sample.labels.values()): sample.value
+        for metric in metrics.collect()
+        for sample in metric.samples
+        if sample.name.startswith("trimtab_cluster_brokers")
+    }
+    low, high = (told[("trimtab_cluster_brokers_needed", end)] for end in ("low", "high"))
+    assert 2 <= low <= high < 4
+    assert told[("trimtab_cluster_brokers_recommended",)] == 4
+
+
 def test_acting_is_told(address: str) -> None:
     assert "trimtab_acting" not in scraped(address)
     time = datetime(2026, 11, 21, tzinfo=UTC)

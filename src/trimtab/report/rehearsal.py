@@ -40,7 +40,8 @@ def _page_of(document: Fields) -> dict[str, Any]:
         "begins": clock(document.get("event_time")),
         "bar": text(document, "bar_text"),
         "rules": rules_of(part(document, "fidelity")),
-        "is_trusted": bool(part(document, "fidelity").get("is_trusted")),
+        "is_replayed": part(document, "fidelity").get("is_trusted") is not None,
+        "is_refused": part(document, "fidelity").get("is_trusted") is False,
         "planned": planned,
         "share": _share(document, planned),
         "broken": ", ".join(map(str, planned.get("seeds_that_break_it") or ())),
@@ -78,8 +79,9 @@ def _share(document: Fields, planned: Fields) -> str:
     wanted, confidence = (number(document.get(name)) for name in ("wanted_share", "confidence"))
     if low is None or high is None or wanted is None or confidence is None:
         return ""
+    of = "courses" if part(document, "fidelity").get("is_trusted") is None else "nights"
     return (
-        f"Of all nights like this one {100 * low:.0f} to {100 * high:.0f} % keep to the bar, each "
+        f"Of all {of} like this one {100 * low:.0f} to {100 * high:.0f} % keep to the bar, each "
         f"end {100 * confidence:.0f} % sure (Clopper-Pearson); {100 * wanted:.0f} % are wanted."
     )
 

@@ -22,6 +22,7 @@ from trimtab.lab.rehearsal.processes import (
     of_age,
     percent_of,
     processes,
+    warming,
 )
 from trimtab.lab.rehearsal.prolonged import LIKE_S
 from trimtab.lab.simulate.noise import generator
@@ -167,7 +168,9 @@ class Besides:
         """Return percent that others take, (3, n_ticks, n_brokers), of which some is known.
 
         A process that goes on takes what it took on average beyond what one of its age takes,
-        and what some other one took since; one that begins takes what some other one took.
+        and what some other one took since.  One that begins takes what some other one took;
+        where its broker was there before, that is what the broker takes anyway, and for some
+        minutes what it takes to warm up.
         """
         percent = percent.copy()
         if self.first is not None:
@@ -176,11 +179,20 @@ class Besides:
                 past = [tick for tick in past if tick < self.first]
                 if past:
                     percent[0, self.first :, broker] = self._going_on(max(past), broker, percent)
+        usual = percent[0].copy()
         for begin in self.planned:
+            since = usual[begin.tick :, begin.broker]
+            if self._was_there(begin):
+                percent[0, begin.tick :, begin.broker] = since + self._warmed(begin, since.size)
+                continue
             rest = costs.rest[begin.broker : begin.broker + 1]
-            usual = float(rest[0] if rest.size else costs.rest.mean())
-            percent[0, begin.tick :, begin.broker] = usual + self._begun(begin, percent)
+            level = float(rest[0] if rest.size else costs.rest.mean())
+            percent[0, begin.tick :, begin.broker] = level + self._begun(begin, since.size)
         return percent
+
+    def _was_there(self, begin: Begin) -> bool:
+        """Return whether a broker had a process before the one that begins."""
+        return any(it.broker == begin.broker and it.tick < begin.tick for it in self.begins)
 
     def _random(self, purpose: str, broker: int, tick: int) -> np.random.Generator:
         return generator(self.seed, f"{purpose} {broker} {tick}")
@@ -215,10 +227,17 @@ class Besides:
     def _age(self, ticks: int) -> int:
         return max(0, round(ticks * self.tick_s / MINUTE_S))
 
-    def _begun(self, begin: Begin, percent: Floats) -> Floats:
-        n_ticks = percent.shape[1] - begin.tick
+    def _begun(self, begin: Begin, n_ticks: int) -> Floats:
         random = self._random("process", begin.broker, begin.tick)
         points = course(self.like, 0, 2 + self._minutes(n_ticks), random)
+        return self._since(begin, points, n_ticks)
+
+    def _warmed(self, begin: Begin, n_ticks: int) -> Floats:
+        """Return what warming up takes of a broker that took the rest before as well."""
+        random = self._random("process", begin.broker, begin.tick)
+        return self._since(begin, warming(self.like, random), n_ticks)
+
+    def _since(self, begin: Begin, points: Floats, n_ticks: int) -> Floats:
         first_s = self._first(begin) * self.tick_s
         by_tick = at_ticks(points, first_s, self.tick_s, n_ticks)
         return percent_of(by_tick, self._cores(begin.broker))
@@ -229,6 +248,31 @@ class Besides:
 
     def _minutes(self, n_ticks: int) -> int:
         return int(n_ticks * self.tick_s // MINUTE_S) + 1
+
+
+def besides_of(
+    rebuilt: Rebuilt, events: Sequence[Event], like: Sequence[Process], host_s: float
+) -> Besides:
+    """Return what the processes of a night do that a plan does not say.
+
+    Args:
+        rebuilt: the night, of which all is known.
+        events: what is planned.
+        like: processes of which those that begin are drawn.
+        host_s: of a window of a host.
+    """
+    tick_s = rebuilt.grid.tick_s
+    return Besides(
+        first=None,
+        begins=tuple(rebuilt.surroundings.begins),
+        planned=planned_begins(events, tick_s),
+        like=tuple(like),
+        spans=rebuilt.used.spans,
+        by_cores=rebuilt.used.known.brokers.by_cores,
+        tick_s=tick_s,
+        host_ticks=max(1, round(host_s / tick_s)),
+        seed=0,
+    )
 
 
 def planned_begins(events: Sequence[Event], tick_s: float) -> tuple[Begin, ...]:

@@ -18,6 +18,8 @@ from trimtab.pulsar.model import MINUTE_S, Floats
 
 # Processes that must have become so old for their age to count as one of its own.
 _OF_AN_AGE_MIN = 3
+# Windows in which a process warms up, and that are needed behind them to say so.
+_YOUNG_MIN, _LATER_MIN = 3, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,22 @@ def course(
         points += drawn
         age += len(drawn)
     return np.array(points[:count])
+
+
+def warming(like: Sequence[Process], random: np.random.Generator) -> Floats:
+    """Return what some process took while it was young beyond what it took later, and then 0.
+
+    Those are drawn whose beginning was recorded, and some minutes behind it.
+
+    Properties:
+        The same arguments, with a generator in the same state, give the same course.
+    """
+    whole = [each for each in like if each.is_whole and len(each.points) >= _YOUNG_MIN + _LATER_MIN]
+    if not whole:
+        return np.zeros(1)
+    points = np.array(whole[int(random.integers(len(whole)))].points)
+    later = float(points[_YOUNG_MIN:].mean())
+    return np.append(points[:_YOUNG_MIN] - later, 0.0)
 
 
 def at_ticks(points: Floats, first_s: float, tick_s: float, n_ticks: int) -> Floats:

@@ -26,6 +26,7 @@ from prometheus_client.registry import Collector
 
 from trimtab.live.control.trust import coverage, drift
 from trimtab.live.gather.access import GatherError
+from trimtab.live.watch.autoscale import Recommended, needed, recommended
 from trimtab.live.watch.tally import Tally, View, standings
 from trimtab.live.watch.thresholds import thresholds
 
@@ -43,6 +44,7 @@ class Metrics(Collector):
         self._is_offered = is_offered
         self._lock = threading.Lock()
         self._metrics: tuple[Metric, ...] = ()
+        self._recommended: Recommended | None = None
 
     def take(self, view: View, now_s: float) -> None:
         """Take what has been seen; now_s is s since 1970."""
@@ -52,9 +54,36 @@ class Metrics(Collector):
             *_of_the_turns(view.tally),
             *_of_acting(view.tally),
             *_of_the_brokers(view),
+            *self._of_their_number(view, now_s),
         )
         with self._lock:
             self._metrics = metrics
+
+    def _of_their_number(self, view: View, now_s: float) -> Iterator[Metric]:
+        """Yield how many brokers there are, are needed and are recommended; nothing of nobody."""
+        bars, usages = thresholds(view.settings.ran), [it.usage for it in standings(view.memory)]
+        need = needed(usages, bars.overloaded, bars.spread)
+        if need is None:
+            return
+        self._recommended = recommended(self._recommended, need, len(usages), now_s)
+        yield GaugeMetricFamily(
+            "trimtab_cluster_brokers", "Brokers that report what they use.", len(usages)
+        )
+        ends = GaugeMetricFamily(
+            "trimtab_cluster_brokers_needed",
+            "Brokers that carry the load of now and the loss of any one, between two ends.",
+            labels=["end"],
+        )
+        for end, count in (("low", need.low), ("high", need.high)):
+            ends.add_metric([end], count)
+        yield ends
+        if not self._recommended.is_known:
+            return
+        yield GaugeMetricFamily(
+            "trimtab_cluster_brokers_recommended",
+            "Brokers to have: what is needed, changed as seldom as that allows.",
+            self._recommended.brokers,
+        )
 
     def followed(self, steps: Iterable[View]) -> Iterator[View]:
         """Return the steps, and offer what they show."""

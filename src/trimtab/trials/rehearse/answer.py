@@ -15,34 +15,44 @@ from trimtab.trials.what_if.lines import SIGNS, night_line, replay_lines
 ASSUMED = (
     "clients send what they sent that night, but for traffic that is planned",
     "a broker that is added is like the median one, and its CPU is at rest as theirs are",
-    "a process that begins is warm at once: what it takes to compile itself is not simulated",
+    "a process that begins takes what one that was recorded took at its age, of this night or "
+    "of those that come along: most for two minutes, until it has compiled itself",
     "a strategy, a release and settings hold from the first event on, on all brokers at once",
 )
 
 
+#: What an answer says of itself where no replay was held against what happened.
+UNBACKED = " by a simulation that no replay backs, as the cluster was looked at once"
+
+
 def answer(document: Mapping[str, Any]) -> str:
-    """Return whether what is planned is safe by the bar, and on how many seeds it is."""
-    if not document["fidelity"]["is_trusted"]:
+    """Return whether what is planned is safe by the bar, and on how many seeds it is.
+
+    Where there was nothing to replay, that is said before the figures.
+    """
+    is_trusted = document["fidelity"]["is_trusted"]
+    if is_trusted is False:
         failed = [it["name"] for it in document["fidelity"]["checks"] if it["is_met"] is False]
         return (
             "Not decidable: the replay does not reproduce what really happened "
             f"({', '.join(failed)}), so nothing is foretold of this recording."
         )
     planned, still = document["courses"][PLANNED], document["courses"][UNDISTURBED]
-    share = f"the bar holds on {planned['kept']} of {planned['count']} seeds"
+    backed = "" if is_trusted else UNBACKED
+    share = f"{backed}: the bar holds on {planned['kept']} of {planned['count']} seeds"
     beside = f"undisturbed on {still['kept']}"
     verdict = document["verdict"]
     if verdict == Verdict.SAFE:
-        return f"Safe: {share}, {beside}."
+        return f"Safe{share}, {beside}."
     if verdict == Verdict.NOT_DECIDABLE:
         return (
-            f"Not decidable: {share}, {beside}; some {document['seeds_to_decide']:,} seeds "
+            f"Not decidable{share}, {beside}; some {document['seeds_to_decide']:,} seeds "
             "would decide it."
         )
     blame = ""
     if still["verdict"] == Verdict.NOT_SAFE:
         blame = ", so it is not the event alone"
-    return f"Not safe: {share}, {beside}{blame}."
+    return f"Not safe{share}, {beside}{blame}."
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -68,8 +78,9 @@ def _courses(document: Mapping[str, Any]) -> Iterator[str]:
     planned, still = document["courses"][PLANNED], document["courses"][UNDISTURBED]
     low, high = (round(100 * planned[end]) for end in ("low", "high"))
     sure, wanted = (round(100 * document[name]) for name in ("confidence", "wanted_share"))
+    of = "courses" if document["fidelity"]["is_trusted"] is None else "nights"
     yield (
-        f"Of all nights like this one {low} to {high} % keep to the bar (each end {sure} % sure); "
+        f"Of all {of} like this one {low} to {high} % keep to the bar (each end {sure} % sure); "
         f"{wanted} % are wanted"
     )
     broken = planned["seeds_that_break_it"]

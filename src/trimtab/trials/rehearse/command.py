@@ -13,8 +13,10 @@ from trimtab.files.version import __version__
 from trimtab.files.whole_files import read_text
 from trimtab.ingest.recording import open_recording
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs
+from trimtab.lab.rehearsal.beginnings import beginnings
 from trimtab.lab.rehearsal.measures import Bar
 from trimtab.lab.rehearsal.plan import Rehearsal
+from trimtab.lab.rehearsal.processes import processes
 from trimtab.report.rehearsal import render_rehearsal
 from trimtab.spark.runner import Cluster
 from trimtab.trials.recorded_cluster import RecordedCluster
@@ -172,7 +174,8 @@ def prepared(
         **plan_part(planned, plan, bar, rebuilt.grid.from_s, ASSUMED),
         "seeds": question.n_seeds,
     }
-    courses = Courses(rebuilt, costs[: question.n_seeds], plans, bar)
+    like = (*processes(rebuilt), *beginnings())
+    courses = Courses(rebuilt, costs[: question.n_seeds], plans, bar, like)
     return Rehearsed(head, courses, changed, question.n_seeds, question.time_limit_s)
 
 
@@ -204,9 +207,9 @@ def plan_part(
 def courses_run(
     spark: Cluster, whole: Rehearsed, output: Path, *, anew: bool = False
 ) -> dict[str, Any]:
-    """Return what a rehearsal says: run if the replay may be believed, and what would help."""
+    """Return what a rehearsal says, and what would help; a replay that is not true runs nothing."""
     head = whole.head
-    if not head["fidelity"]["is_trusted"]:
+    if head["fidelity"]["is_trusted"] is False:
         document = {**head, "verdict": Verdict.NOT_DECIDABLE, "courses": None, "remedies": []}
         return {"answer": answer(document), **document}
     done = _Done(spark, whole, output)

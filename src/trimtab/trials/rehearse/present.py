@@ -41,7 +41,7 @@ ASSUMED = (
 )
 # No replay can be held against what happened: what stands in the place of its rules.
 _FIDELITY: Mapping[str, Any] = {
-    "is_trusted": True,
+    "is_trusted": None,
     "checks": [
         {
             "name": "replay",

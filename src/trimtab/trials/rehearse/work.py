@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.costs import Costs
 from trimtab.lab.rehearsal.disturbed import rehearsed
+from trimtab.lab.rehearsal.going_on import besides_of
 from trimtab.lab.rehearsal.measures import Bar, measures
 from trimtab.lab.rehearsal.plan import Rehearsal
+from trimtab.lab.rehearsal.processes import Process
+from trimtab.pulsar.model import MINUTE_S
+from trimtab.pulsar.settings.reader import Reader
 from trimtab.trials.sweep.task import NOBODY, Ran, Task, settings_text
 from trimtab.trials.what_if.replay import Replay, digest
 
@@ -31,11 +35,17 @@ class Courses:
     costs: tuple[Costs, ...]
     plans: Mapping[str, Rehearsal]
     bar: Bar
+    #: Of what processes that begin take something is drawn; none: they are warm at once.
+    like: tuple[Process, ...] = ()
 
     def __call__(self, task: Task) -> Ran:
         """Rehearse it, and measure what came of it."""
         plan = self.plans[task.scenario]
-        run = rehearsed(self.rebuilt, plan, self.costs[task.seed], task.seed)
+        reader = Reader(plan.balancer.conf, plan.balancer.release)
+        host_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S
+        besides = besides_of(self.rebuilt, plan.events, self.like, host_s)
+        besides = replace(besides, seed=task.seed)
+        run = rehearsed(self.rebuilt, plan, self.costs[task.seed], task.seed, besides)
         return Ran({}, run.is_cut, measures(run, self.bar))
 
     def tasks(self, name: str, seeds: Iterable[int]) -> frozenset[Task]:
@@ -45,6 +55,6 @@ class Courses:
     def basis(self) -> dict[str, str]:
         """Return digests of all that the rows rest on besides their tasks."""
         conf = next(iter(self.plans.values())).balancer.conf
-        plans = hashlib.blake2b(repr((self.plans, self.bar)).encode(), digest_size=16)
+        plans = hashlib.blake2b(repr((self.plans, self.bar, self.like)).encode(), digest_size=16)
         replay = Replay(self.rebuilt, conf, self.costs)
         return {"recording": digest(replay), "plans": plans.hexdigest()}

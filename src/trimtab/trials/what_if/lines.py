@@ -43,7 +43,10 @@ def night_line(document: Mapping[str, Any]) -> str:
 
 def replay_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Return how well the replay of the real strategy does, a line a rule."""
-    yield "The real strategy replayed, beside what really happened:"
+    if document["fidelity"]["is_trusted"] is None:
+        yield "Nothing says whether the simulation is true for this cluster:"
+    else:
+        yield "The real strategy replayed, beside what really happened:"
     for check in document["fidelity"]["checks"]:
         sign = SIGNS[check["is_met"]]
         yield f"  {sign} {check['name']}: {check['found']}; rule: {check['rule']}"
