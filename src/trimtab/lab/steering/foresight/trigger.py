@@ -166,7 +166,7 @@ def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
     differs = np.abs(newest - levels) > np.maximum(_DISAGREES[0], _DISAGREES[1] * off)
     if bool((is_out & settled & free & differs).any()):
         return "the newest reports and the filtered levels disagree"
-    is_young = young(memory.excursions, view.time_s)
+    is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
     if not bool((is_out & is_young).any()):
         return ""
     calm = levels[there & ~is_young]
