@@ -59,7 +59,6 @@ STRANGERS = ("AvgShedder", "Foresee", "Foresee@store%2", "Foresee@store", "Fores
 _WORSE = 1.5
 #: Under guards.
 HELD_BACK = ("Foresee", "Foresee+guards", "Foresee+trusted", "Foresee@polled+trusted")
-_NICE = 5
 _PAGE = Path(__file__).resolve().parents[2] / "docs" / "foresee.md"
 
 
@@ -169,7 +168,7 @@ def _rows(jobs: Sequence[Job], results: Path | None, processes: int) -> list[dic
     # Small matrices are not worth threads, and NumPy asks when it is loaded.
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     fresh = get_context("spawn")
-    with ProcessPoolExecutor(processes, fresh, os.nice, (_NICE,)) as pool:
+    with ProcessPoolExecutor(processes, fresh) as pool:
         for job, of in zip(
             missing, pool.map(row, missing, chunksize=_together(missing)), strict=True
         ):

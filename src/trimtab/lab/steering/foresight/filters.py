@@ -21,6 +21,8 @@ _REST_SHARE = 0.3
 _KEPT = 0.999
 _BEFORE = 1.0
 _MIB = 1024.0 * 1024.0
+# Windows agree that are apart by less than this share of what they differ by from those before.
+_AGREE = 0.5
 # Windows without a word after which a bundle is taken to be as it was.
 _SILENT = 1.25
 
@@ -69,15 +71,22 @@ def with_rates(memory: Memory, view: View, known: Knowledge) -> Memory:
 def _medians(rates: Floats, count: Ints) -> Floats:
     """Return the median of the last windows of each bundle, (n_bundles, 7).
 
+    Where the newer half of them agrees on something else it is a step, and they alone count.
+
     Properties:
-        What lasts for less than half of the windows leaves no trace.
+        What lasts for less than half of the windows leaves no trace, nor does what comes and goes
+        from one to the next.
     """
     robust = rates[-1].copy()
     for n in range(2, len(rates) + 1):
         which = np.flatnonzero(count == n)
         if which.size:
             robust[which] = np.median(rates[len(rates) - n :, which], axis=0)
-    return np.asarray(robust)
+    newer = rates[-(len(rates) // 2) :]
+    middle = np.median(newer, axis=0)
+    apart = newer.max(axis=0) - newer.min(axis=0)
+    is_step = (count == len(rates))[:, None] & (apart < _AGREE * np.abs(middle - robust))
+    return np.where(is_step, middle, robust)
 
 
 def with_others(memory: Memory, view: View) -> Memory:

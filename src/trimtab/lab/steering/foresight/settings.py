@@ -24,7 +24,7 @@ class Settings:
     #: s after a plan before the next.
     settle_s: float = 175.0
     #: Windows of which the traffic of a bundle is a robust mean.
-    windows: int = 5
+    windows: int = 6
     #: Of a plan with more moves than this, this share is carried out first.
     staged_from: int = 8
     staged: float = 0.6
