@@ -64,11 +64,11 @@ def with_rates(memory: Memory, view: View, known: Knowledge) -> Memory:
     n_rates[nobodys] = 0
     robust = memory.robust.copy()
     due = np.flatnonzero(is_due | nobodys)
-    robust[due] = _medians(rates[:, due], n_rates[due])
+    robust[due] = robust_rates(rates[:, due], n_rates[due])
     return replace(memory, rates=rates, n_rates=n_rates, rated_s=rated_s, robust=robust)
 
 
-def _medians(rates: Floats, count: Ints) -> Floats:
+def robust_rates(rates: Floats, count: Ints) -> Floats:
     """Return the median of the last windows of each bundle, (n_bundles, 7).
 
     Where the newer half of them agrees on something else it is a step, and they alone count.
