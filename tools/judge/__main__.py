@@ -8,6 +8,7 @@ python -m tools.judge --unseen                         in worlds that nobody tun
 python -m tools.judge --acting                         under the guards that acting is held back by
 python -m tools.judge --strategies Foresee,Foresee@store --scenarios S05,S06 --seeds 100-102
 python -m tools.judge --results FILE                   keep rows there, and run what is missing
+python -m tools.judge --results FILE --kept            of what is kept there, running nothing
 python -m tools.judge … --page                         put the tables into docs/foresee.md, too
 """
 
@@ -78,6 +79,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--unseen", action="store_true", help="in worlds drawn by the seed")
     parser.add_argument("--acting", action="store_true", help="under the guards of acting")
     parser.add_argument("--results", type=Path, help="JSONL, appended to")
+    parser.add_argument("--kept", action="store_true", help="run nothing that is not kept")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--page", action="store_true", help="write docs/foresee.md")
     return parser.parse_args(arguments)
@@ -92,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
         for scenario in _scenarios(options)
         for strategy in _strategies(options)
     ]
-    rows = _rows(jobs, options.results, options.jobs)
+    rows = _rows(jobs, options)
     part = _part(options)
     tables = bars(rows) if part == "steady" else summary(rows)
     if part == "unseen":
@@ -157,18 +159,21 @@ def _seeds(options: argparse.Namespace) -> Sequence[int]:
     return range(int(first), int(last or first) + 1)
 
 
-def _rows(jobs: Sequence[Job], results: Path | None, processes: int) -> list[dict[str, Any]]:
+def _rows(jobs: Sequence[Job], options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return a row for each job, in their order; those that are kept are not run again."""
+    results: Path | None = options.results
     kept = dict[Job, dict[str, Any]]()
     if results is not None and results.exists():
         for line in results.read_text(encoding="utf-8").splitlines():
             of = json.loads(line)
             kept[Job(of["scenario"], of["strategy"], of["seed"])] = of
     missing = [job for job in jobs if job not in kept]
+    if options.kept:
+        return [kept[job] for job in jobs if job in kept]
     # Small matrices are not worth threads, and NumPy asks when it is loaded.
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     fresh = get_context("spawn")
-    with ProcessPoolExecutor(processes, fresh) as pool:
+    with ProcessPoolExecutor(options.jobs, fresh) as pool:
         for job, of in zip(
             missing, pool.map(row, missing, chunksize=_together(missing)), strict=True
         ):
