@@ -88,7 +88,7 @@ def test_a_neighbour_is_on_a_host_of_two_brokers_and_goes_again() -> None:
     for event in events:
         first, second = event.brokers  # type: ignore[misc, union-attr]  # of backgrounds
         assert (first % 2, second) == (0, first + 1)
-        assert event.at_min < event.until_min <= scenario.run.minutes  # type: ignore[union-attr, operator]
+        assert event.at_min < event.until_min <= scenario.run.minutes  # type: ignore[union-attr, operator]  # of backgrounds
 
 
 def test_a_broker_that_has_just_begun_is_slower_for_a_while() -> None:
