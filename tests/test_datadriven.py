@@ -15,6 +15,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from tests.cluster_text import MEBIBYTE, cluster, described
 from tests.datadriven import run
 from tests.transfer_text import ExtensiblePlace, Transfers
+from trimtab.pulsar.avg_shedder_plans import BY_IDENTITY, BY_VALUE, brought_up_to_date
 from trimtab.pulsar.model import (
     AvgShedderMemory,
     BundleData,
@@ -22,6 +23,8 @@ from trimtab.pulsar.model import (
     Decision,
     History,
     LostRoundError,
+    Plan,
+    Plans,
     Preallocations,
     Reason,
     RoundRobinMemory,
@@ -411,13 +414,20 @@ def _hits_and_plans(memory: AvgShedderMemory) -> str:
         f"{plan.bundle} to {plan.broker}"
         + (" (changed)" if plan.content != inserted else "")
         + (" (forgotten)" if plan.is_forgotten else "")
-        for inserted, found in memory.plans.entries.items()
+        for inserted, found in _up_to_date(memory.plans).items()
         for plan in found
     ]
     plans += [
         f"{bundle} from {gives} to {gets}" for bundle, (gives, gets) in memory.pending.items()
     ]
     return "remembers " + ("; ".join([*parts, *plans]) or "nothing")
+
+
+def _up_to_date(plans: Plans) -> Mapping[bytes, tuple[Plan, ...]]:
+    """Return what keys hold now; those that go by identity are a name and a number."""
+    names = {plan.bundle.encode() + b" " for found in plans.entries.values() for plan in found}
+    by_identity = any(inserted.startswith(tuple(names)) for inserted in plans.entries)
+    return brought_up_to_date(plans, BY_IDENTITY if by_identity else BY_VALUE).entries
 
 
 def _number(exact: str) -> Any:

@@ -11,7 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trimtab.pulsar.avg_shedder_plans import BY_IDENTITY, BY_VALUE, destination, noticed, planned
+from trimtab.pulsar.avg_shedder_plans import (
+    BY_IDENTITY,
+    BY_VALUE,
+    brought_up_to_date,
+    destination,
+    noticed,
+    planned,
+)
 from trimtab.pulsar.model import BundleData, Plans
 
 RECORDED = Path(__file__).parent / "golden" / "jdk-17" / "hash_map.jsonl.gz"
@@ -41,7 +48,7 @@ def test_plans_are_found_as_a_hash_map_of_the_jdk_finds_them() -> None:
                     found += broker is not None
                     stale += any(
                         plan.content != inserted
-                        for inserted, entries in plans.entries.items()
+                        for inserted, entries in brought_up_to_date(plans, BY_VALUE).entries.items()
                         for plan in entries
                     )
 

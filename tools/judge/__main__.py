@@ -4,8 +4,11 @@ python -m tools.judge                                  the table, on the seeds f
 python -m tools.judge --drawn-by COMMIT --count 10     on seeds that nobody has looked at
 python -m tools.judge --ablation                       Foresee without each of its parts
 python -m tools.judge --steady                         where little or nothing is to be done
+python -m tools.judge --unseen                         in worlds that nobody tuned on
+python -m tools.judge --acting                         under the guards that acting is held back by
 python -m tools.judge --strategies Foresee,Foresee@store --scenarios S05,S06 --seeds 100-102
 python -m tools.judge --results FILE                   keep rows there, and run what is missing
+python -m tools.judge --results FILE --kept            of what is kept there, running nothing
 python -m tools.judge … --page                         put the tables into docs/foresee.md, too
 """
 
@@ -23,10 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from tools.judge import steady
+from tools.judge.goals import goals
 from tools.judge.runs import IMBALANCE, Job, row
 from tools.judge.seeds import TUNING, drawn
 from tools.judge.steady import bars
 from tools.judge.table import by_scenario, summary
+from tools.judge.worlds import UNSEEN
 
 #: What stands in the table, and Foresee without each of its parts.
 STRATEGIES = (
@@ -50,7 +55,11 @@ PARTS = (
     "patience",
     "aside",
 )
-_NICE = 5
+#: In worlds that nobody tuned on, and by how much worse figures may be there.
+STRANGERS = ("AvgShedder", "Foresee", "Foresee@store%2", "Foresee@store", "Foresee@polled")
+_WORSE = 1.5
+#: Under guards.
+HELD_BACK = ("Foresee", "Foresee+guards", "Foresee+trusted", "Foresee@polled+trusted")
 _PAGE = Path(__file__).resolve().parents[2] / "docs" / "foresee.md"
 
 
@@ -67,7 +76,10 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=10, help="seeds to draw")
     parser.add_argument("--ablation", action="store_true", help="Foresee without each part")
     parser.add_argument("--steady", action="store_true", help="figures beside their bars")
+    parser.add_argument("--unseen", action="store_true", help="in worlds drawn by the seed")
+    parser.add_argument("--acting", action="store_true", help="under the guards of acting")
     parser.add_argument("--results", type=Path, help="JSONL, appended to")
+    parser.add_argument("--kept", action="store_true", help="run nothing that is not kept")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--page", action="store_true", help="write docs/foresee.md")
     return parser.parse_args(arguments)
@@ -82,18 +94,28 @@ def main(arguments: Sequence[str]) -> int:
         for scenario in _scenarios(options)
         for strategy in _strategies(options)
     ]
-    rows = _rows(jobs, options.results, options.jobs)
-    tables = bars(rows) if options.steady else summary(rows)
-    if not (options.steady or options.ablation):
+    rows = _rows(jobs, options)
+    part = _part(options)
+    tables = bars(rows) if part == "steady" else summary(rows)
+    if part == "unseen":
+        tables = f"{goals(rows, _WORSE)}\n{tables}"
+    if part == "judged":
+        tables = f"{tables}\n{goals(rows, 1.0)}"
+    if part not in ("steady", "ablation"):
         tables += f"\n{by_scenario(rows)}"
     text = f"{_basis(options)}\n\n{tables}"
     print(text)
     if options.page:
         page = _PAGE.read_text(encoding="utf-8")
-        part = "ablation" if options.ablation else "steady" if options.steady else "judged"
         place = re.compile(rf"(?<=<!-- {part} -->\n)(?:.*\n)*?(?=<!-- end -->)")
         _PAGE.write_text(place.sub(lambda _: f"\n{text}\n", page), encoding="utf-8")
     return 0
+
+
+def _part(options: argparse.Namespace) -> str:
+    """Return which part of the page it is that was asked for."""
+    parts = ("ablation", "steady", "unseen", "acting")
+    return next((each for each in parts if getattr(options, each)), "judged")
 
 
 def _basis(options: argparse.Namespace) -> str:
@@ -112,13 +134,15 @@ def _strategies(options: argparse.Namespace) -> tuple[str, ...]:
     if options.ablation:
         without = (f"Foresee/{part}=off" for part in PARTS)
         return ("Foresee", *without, "BusiestShare", "AvgShedder", "Oracle")
-    return steady.STRATEGIES if options.steady else STRATEGIES
+    of = {"steady": steady.STRATEGIES, "unseen": STRANGERS, "acting": HELD_BACK}
+    return of.get(_part(options), STRATEGIES)
 
 
 def _scenarios(options: argparse.Namespace) -> tuple[str, ...]:
-    if options.scenarios:
-        return tuple(options.scenarios.split(","))
-    return steady.SCENARIOS if options.steady else IMBALANCE
+    names = options.scenarios.split(",") if options.scenarios else IMBALANCE
+    if options.steady and not options.scenarios:
+        return steady.SCENARIOS
+    return tuple(UNSEEN * options.unseen + name for name in names)
 
 
 def _together(jobs: Sequence[Job]) -> int:
@@ -135,18 +159,21 @@ def _seeds(options: argparse.Namespace) -> Sequence[int]:
     return range(int(first), int(last or first) + 1)
 
 
-def _rows(jobs: Sequence[Job], results: Path | None, processes: int) -> list[dict[str, Any]]:
+def _rows(jobs: Sequence[Job], options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return a row for each job, in their order; those that are kept are not run again."""
+    results: Path | None = options.results
     kept = dict[Job, dict[str, Any]]()
     if results is not None and results.exists():
         for line in results.read_text(encoding="utf-8").splitlines():
             of = json.loads(line)
             kept[Job(of["scenario"], of["strategy"], of["seed"])] = of
     missing = [job for job in jobs if job not in kept]
+    if options.kept:
+        return [kept[job] for job in jobs if job in kept]
     # Small matrices are not worth threads, and NumPy asks when it is loaded.
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     fresh = get_context("spawn")
-    with ProcessPoolExecutor(processes, fresh, os.nice, (_NICE,)) as pool:
+    with ProcessPoolExecutor(options.jobs, fresh) as pool:
         for job, of in zip(
             missing, pool.map(row, missing, chunksize=_together(missing)), strict=True
         ):

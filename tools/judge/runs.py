@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tools.judge.acting import Guarded, guards_of
+from tools.judge.worlds import UNSEEN, unseen
 from trimtab.files.fields import Field
 from trimtab.lab.outcomes import Trajectory, measured, trajectory
 from trimtab.lab.outcomes.minimum_moves import Minimum
@@ -20,6 +22,7 @@ from trimtab.lab.simulate.oracle import ORACLE, Oracle
 from trimtab.lab.simulate.run import at_end, passing
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.lab.simulate.simulation import Simulation
+from trimtab.lab.simulate.steered import steering
 from trimtab.lab.simulate.world import Run
 from trimtab.trials.simulate.result import fewest_unloads
 from trimtab.trials.sweep.grid import pair
@@ -54,7 +57,7 @@ class Job(NamedTuple):
 def row(job: Job) -> dict[str, Any]:
     """Return what came of a run; infinite is what never came about."""
     began_s = time.perf_counter()
-    scenario = scenario_of(job.scenario)
+    scenario = asked(job)
     run = _run(scenario, job)
     path = trajectory(run)
     outcomes = measured(path)
@@ -71,6 +74,13 @@ def row(job: Job) -> dict[str, Any]:
         "advice": list(run.advice),
         "wall_s": time.perf_counter() - began_s,
     }
+
+
+def asked(job: Job) -> Scenario:
+    """Return the scenario of a job, in a world that nobody has seen if that is asked for."""
+    name = job.scenario.removeprefix(UNSEEN)
+    scenario = scenario_of(name)
+    return scenario if name == job.scenario else unseen(scenario, job.seed)
 
 
 #: Scenario, seed and the moves before the event → the fewest: it takes seconds, and is the same for
@@ -90,8 +100,9 @@ def _minimum(job: Job, scenario: Scenario, run: Run, path: Trajectory) -> Minimu
 
 
 def _run(scenario: Scenario, job: Job) -> Run:
-    """Run a strategy, which may name a report threshold: `AvgShedder%2`."""
-    name, _, threshold = job.strategy.partition("%")
+    """Run a strategy, which may name a report threshold and guards: `Foresee@store%2+guards`."""
+    strategy, limits = guards_of(job.strategy)
+    name, _, threshold = strategy.partition("%")
     conf: Mapping[str, str] = dict(scenario.settings)
     if threshold:
         conf = {**conf, "loadBalancerReportUpdateThresholdPercentage": threshold}
@@ -103,4 +114,9 @@ def _run(scenario: Scenario, job: Job) -> Run:
         return at_end(passing(simulation))
     sheds, places = pair(Field(name, ("--strategies",)))
     balancer = Balancer(sheds, places, scenario.run.release, conf)
-    return at_end(passing(Simulation(world, balancer, scenario.parameters)))
+    simulation = Simulation(world, balancer, scenario.parameters)
+    if limits is not None:
+        own = steering(simulation)
+        assert own is not None, f"{name} is Pulsar's, and is held back by no guards"
+        simulation.steering = Guarded(own, limits)
+    return at_end(passing(simulation))

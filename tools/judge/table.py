@@ -50,12 +50,17 @@ def by_scenario(rows: Sequence[Row]) -> str:
     return table(("scenario", *strategies), lines)
 
 
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return a quantile, the higher of two neighbours, so that infinite ones stay infinite."""
+    return float(np.quantile(np.array(values), share, method="higher"))
+
+
 def _cell(rows: Sequence[Row]) -> str:
     if not rows:
         return ""
     times = [row["time_to_balance_min"] for row in rows]
     unloads = float(np.mean([row["unloads"] for row in rows]))
-    return f"{_minutes(_quantile(times, 0.5))}, worst {_minutes(max(times))}; {unloads:.1f}"
+    return f"{_minutes(quantile(times, 0.5))}, worst {_minutes(max(times))}; {unloads:.1f}"
 
 
 def _line(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
@@ -68,8 +73,8 @@ def _line(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
     return (
         name,
         str(len(rows)),
-        _minutes(_quantile(times, 0.5)),
-        _minutes(_quantile(times, 0.9)),
+        _minutes(quantile(times, 0.5)),
+        _minutes(quantile(times, 0.9)),
         _share(sum(math.isinf(each) for each in times), len(times)),
         _share(sum(each <= _SOON_MIN for each in times), len(times)),
         f"{np.mean([row['above_min'] for row in rows]):.1f}",
@@ -92,11 +97,6 @@ def accuracy(rows: Iterable[Row]) -> tuple[float, float]:
     error = 100 * np.abs(change - true)[large] / np.abs(true)[large]
     covered = np.abs(change - true) <= _FOUR_OF_FIVE * np.sqrt(said[:, 4] ** 2 + 0.25)
     return float(np.median(error)), float(100 * covered.mean())
-
-
-def _quantile(values: Sequence[float], share: float) -> float:
-    """Return a quantile, the higher of two neighbours, so that infinite ones stay infinite."""
-    return float(np.quantile(np.array(values), share, method="higher"))
 
 
 def _minutes(value: float) -> str:

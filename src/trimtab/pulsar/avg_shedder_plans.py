@@ -31,21 +31,32 @@ class Keys:
 def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
     """Return plans whose keys are up to date with the leader's averages.
 
+    A key that the leader still has holds what the averages say, and is not copied from them: it is
+    looked at when the leader forgets its bundle, or somebody looks it up.
+
     Properties:
         Noticing the same averages twice changes nothing more.
         Entries that nothing can find any more are dropped.
     """
     if averages is plans.averages:
         return plans
-    if averages is None or not plans.entries:
+    if not plans.entries:
         return Plans(plans.entries, averages)
-    now = iter(_contents_now(plans, averages, keys))
+    if averages is None:
+        return Plans(brought_up_to_date(plans, keys).entries, None)
+    if keys is BY_VALUE and _has_the_same_objects(plans.averages, averages):
+        # Whoever goes by identity may have a plan for a bundle without an object, and forgets it.
+        return Plans(plans.entries, averages)
+    alive = [plan for group in plans.entries.values() for plan in group if not plan.is_forgotten]
+    gone = [plan for plan, has in zip(alive, _are_there(averages, alive), strict=True) if not has]
+    contents = _contents(plans.averages, gone, keys)
+    last = {id(plan): content for plan, content in zip(gone, contents, strict=True)}
     entries = {}
     for inserted, group in plans.entries.items():
         left = []
         for old in group:
             # One that was forgotten changes no more.
-            plan = old if old.is_forgotten else _updated(old, next(now))
+            plan = old if old.is_forgotten else _noticed(old, last.get(id(old)))
             if not plan.is_forgotten or keys.outlives(inserted, plan):
                 left.append(plan)
         if left:
@@ -53,13 +64,24 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
     return Plans(entries, averages)
 
 
+def brought_up_to_date(plans: Plans, keys: Keys) -> Plans:
+    """Return plans each of which says what its key holds now."""
+    entries = {
+        inserted: tuple(
+            replace(plan, content=content)
+            for plan, content in zip(group, _contents(plans.averages, group, keys), strict=True)
+        )
+        for inserted, group in plans.entries.items()
+    }
+    return Plans(entries, plans.averages)
+
+
 def destination(plans: Plans, bundle: str, keys: Keys) -> str | None:
     """Return where a bundle is to go; None if nothing is planned for it."""
     (content,) = keys.contents(plans.averages, [bundle])
-    for plan in plans.entries.get(content, ()):
-        if plan.content == content:
-            return plan.broker
-    return None
+    group = plans.entries.get(content, ())
+    at = _equal(plans.averages, group, content, keys)
+    return None if at is None else group[at].broker
 
 
 def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Plans:
@@ -75,10 +97,9 @@ def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Pla
     contents = keys.contents(plans.averages, [bundle for bundle, _ in pairs])
     for (bundle, broker), content in zip(pairs, contents, strict=True):
         group = list(entries.get(content, ()))
-        at = next((i for i, plan in enumerate(group) if plan.content == content), len(group))
-        old = group[at : at + 1] or [
-            Plan(bundle, _number(plans.averages, bundle), content, False, "")
-        ]
+        equal = _equal(plans.averages, group, content, keys)
+        at = len(group) if equal is None else equal
+        old = group[at : at + 1] or [Plan(bundle, _number(plans.averages, bundle), None, False, "")]
         group[at : at + 1] = [replace(old[0], broker=broker)]
         entries[content] = tuple(group)
     return replace(plans, entries=entries)
@@ -135,23 +156,42 @@ def _number(averages: BundleData | None, bundle: str) -> int:
     return 0 if averages is None or row is None else int(averages.numbers[row])
 
 
-def _contents_now(plans: Plans, averages: BundleData, keys: Keys) -> list[bytes | None]:
-    """Return what each key that was not forgotten holds now, in order; None: it is forgotten."""
-    alive = [plan for group in plans.entries.values() for plan in group if not plan.is_forgotten]
-    rows = [averages.rows.get(plan.bundle, -1) for plan in alive]
+def _equal(
+    averages: BundleData | None, group: Sequence[Plan], content: bytes, keys: Keys
+) -> int | None:
+    """Return which plan of a group has a key that holds this; None if no one has."""
+    return next(
+        (i for i, held in enumerate(_contents(averages, group, keys)) if held == content), None
+    )
+
+
+def _contents(averages: BundleData | None, group: Sequence[Plan], keys: Keys) -> list[bytes]:
+    """Return what keys hold: by the averages, or what they held when they were written down."""
+    unwritten = [plan.bundle for plan in group if plan.content is None]
+    contents = iter(keys.contents(averages, unwritten) if unwritten else ())
+    return [next(contents) if plan.content is None else plan.content for plan in group]
+
+
+def _has_the_same_objects(before: BundleData | None, averages: BundleData) -> bool:
+    """Return whether averages are of the objects of those before; no, if that takes long to say."""
+    if before is None or before.rows is not averages.rows:
+        return False
+    return np.array_equal(before.numbers, averages.numbers)
+
+
+def _are_there(averages: BundleData, plans: Sequence[Plan]) -> list[bool]:
+    """Return of which plans the leader still has the object."""
+    rows = [averages.rows.get(plan.bundle, -1) for plan in plans]
     # A row of -1 gives some number, and is left out by itself.
     numbers = averages.numbers[rows].tolist() if averages.numbers.size else [-1] * len(rows)
-    same = zip(alive, rows, numbers, strict=True)
-    is_known = [row >= 0 and number == plan.number for plan, row, number in same]
-    known = [plan.bundle for plan, is_it in zip(alive, is_known, strict=True) if is_it]
-    contents = iter(keys.contents(averages, known))
-    return [next(contents) if is_it else None for is_it in is_known]
+    same = zip(plans, rows, numbers, strict=True)
+    return [row >= 0 and number == plan.number for plan, row, number in same]
 
 
-def _updated(plan: Plan, content: bytes | None) -> Plan:
-    """Return a plan whose key holds what the leader's object does, or did when it was forgotten."""
-    if content == plan.content:
+def _noticed(plan: Plan, last: bytes | None) -> Plan:
+    """Return a plan whose key the leader still has, or forgot when it held this."""
+    if last is not None:
+        return Plan(plan.bundle, plan.number, last, is_forgotten=True, broker=plan.broker)
+    if plan.content is None:
         return plan
-    if content is None:
-        return Plan(plan.bundle, plan.number, plan.content, is_forgotten=True, broker=plan.broker)
-    return Plan(plan.bundle, plan.number, content, is_forgotten=False, broker=plan.broker)
+    return Plan(plan.bundle, plan.number, None, is_forgotten=False, broker=plan.broker)

@@ -144,8 +144,8 @@ class Plan:
     #: The bundle whose `BundleData` is the key, and the number of that object.
     bundle: str
     number: int
-    #: What the key holds now; if the leader has forgotten it, what it held then.
-    content: bytes
+    #: What the key held when the leader forgot it; None while it holds what the averages say.
+    content: bytes | None
     is_forgotten: bool
     #: The destination.
     broker: str

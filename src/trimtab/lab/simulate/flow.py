@@ -74,7 +74,7 @@ class Flows:
         unserved = sums[1][:, -1] + sums[2][:, -1]
         wanted = tuple(array[:, :-1] for array in sums)
         unserved = unserved + self._hold_back(wanted, rows, step, first)
-        machines = np.array((cluster.capacity, cluster.machines.nic))
+        machines = self._speeds(first, last), cluster.machines.nic
         background = self.background.ticks(first, last) + cluster.extra
         np.maximum(background, self.background.least, out=background)
         np.minimum(background, 100.0, out=background)
@@ -90,6 +90,20 @@ class Flows:
             lost=((bytes_wanted * (1.0 - brokers.passed)).sum(axis=1) + unserved) * tick_s,
             work=rows.all_work[step],
         )
+
+    def _speeds(self, first: int, last: int) -> Floats:
+        """Return the capacity of brokers in some ticks, (n_ticks, n_brokers) or (n_brokers,).
+
+        A process that has just begun is slower; how long those run that are there from the
+        beginning nobody knows.
+        """
+        cluster, physics = self.cluster, self.parameters.physics
+        if physics.warm_up_share == 0.0 or not cluster.started.any():
+            return cluster.capacity
+        ticks = np.arange(first, last)[:, None] - cluster.started
+        aged_s = np.maximum(ticks, 0) * self.parameters.measuring.tick_s
+        lacks = np.where(cluster.started > 0, np.exp(-aged_s / physics.warm_up_s), 0.0)
+        return np.asarray(cluster.capacity * (1.0 - physics.warm_up_share * lacks))
 
     def _by_broker(self, array: Floats) -> Floats:
         """Return sums of each server's bundles, (n_steps, n_brokers + 1); the last is nobody's."""

@@ -79,11 +79,22 @@ class Physics:
         (20.0, 45.0), "points", "height of short loads of other processes", _CHOSEN
     )
     spike_s: tuple[float, float] = _parameter((40.0, 90.0), "s", "their length", _CHOSEN)
+    warm_up_share: float = _parameter(
+        0.0, "fraction", "of its speed that a broker lacks as its process begins", _CHOSEN
+    )
+    warm_up_s: float = _parameter(
+        200.0, "s", "in which that goes down to a third: code is compiled", _CHOSEN
+    )
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be."""
         lasting = ("traffic_step_s", "jitter_s", "group_s", "day_s", "background_s")
-        _check(self, ("work_exponent", "busy_rate", *lasting), ("spike_points", "spike_s"))
+        above_0 = ("work_exponent", "busy_rate", "warm_up_s", *lasting)
+        _check(self, above_0, ("spike_points", "spike_s"))
+        if not 0 <= self.warm_up_share < 1:
+            raise ValueError(
+                f"warm_up_share: found {self.warm_up_share}, expected at least 0 and less than 1"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +110,24 @@ class Measuring:
     direct_memory_percent: float = _parameter(
         5.0, "percent", "direct memory in use, always", _CHOSEN
     )
+    reports_lost_share: float = _parameter(
+        0.0, "fraction", "looks at a broker's report that fail, of a strategy of trimtab's", _CHOSEN
+    )
+    polls_lost_share: float = _parameter(
+        0.10, "fraction", "polls of a broker's counters that fail, of the same", _CHOSEN
+    )
+    scrape_noise: float = _parameter(
+        0.05, "fraction", "standard deviation by which what is polled is off", _CHOSEN
+    )
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be."""
         _check(self, ("tick_s",))
+        for name in ("reports_lost_share", "polls_lost_share", "scrape_noise"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name}: found {getattr(self, name)}, expected at least 0 and less than 1"
+                )
 
 
 @dataclass(frozen=True, slots=True)

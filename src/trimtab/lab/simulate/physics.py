@@ -123,13 +123,15 @@ class Demand(NamedTuple):
     bytes_out: Array
 
 
-def loaded(wanted: Demand, background: Array, machines: Array, physics: Physics) -> Loaded:
+def loaded(
+    wanted: Demand, background: Array, machines: tuple[Array, Array], physics: Physics
+) -> Loaded:
     """Return brokers under traffic; what does not fit is held back.
 
     Args:
         wanted: of each broker.
         background: percent of CPU that other processes take.
-        machines: (2, n_brokers) capacity, and bytes/s of the NIC.
+        machines: capacity, and bytes/s of the NIC; each (n_brokers,) or of the others' shape.
         physics: what it costs.
 
     Quirks:

@@ -13,10 +13,6 @@ from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.steering import Network, Sight
 from trimtab.pulsar.model import Flags, Floats, Ints
 
-# Of the reads of counters so many are lost, and what they say is off by so much, as a share.
-LOST_SHARE = 0.10
-SCRAPE_NOISE = 0.05
-
 
 class Lines(NamedTuple):
     """Which bundles stand in whose report; all arrays are (n_lines,)."""
@@ -63,6 +59,7 @@ class Eyes:
         self.leader: Leader = simulation.leader
         #: (n_brokers,) s of the last report that was shown.
         self.shown_s: Floats = np.full(self.simulation.cluster.nobody, -np.inf)
+        self.measuring = simulation.parameters.measuring
         self.random = generator(self.simulation.world.seed, "polls")
 
     @property
@@ -155,7 +152,10 @@ class Eyes:
             np.concatenate((rates[1][own], others[3])),
         )
         unmeasured = np.full(at_s.size, np.nan)
-        return Seen(cluster.reports, np.asarray(at_s, np.float64), usage, unmeasured, lines)
+        comes, lost = cluster.reports, self.measuring.reports_lost_share
+        if lost > 0:
+            comes = comes & (self.random.random(at_s.size) >= lost)
+        return Seen(comes, np.asarray(at_s, np.float64), usage, unmeasured, lines)
 
     def _polled(self, time_s: float) -> Seen:
         """Return counters since the last poll: some polls are lost, all are noisy."""
@@ -164,9 +164,9 @@ class Eyes:
         count = max(1, min(round(self.every_s / tick_s), simulation.tick))
         last = simulation.windows.last(count)
         n = cluster.nobody
-        comes = cluster.reports & (random.random(n) >= LOST_SHARE)
-        usage = last[:3].mean(axis=1).T * _noise(random, (n, 3))
-        others = simulation.background_of(count) * _noise(random, (n,))
+        comes = cluster.reports & (random.random(n) >= self.measuring.polls_lost_share)
+        usage = last[:3].mean(axis=1).T * self._off((n, 3))
+        others = simulation.background_of(count) * self._off((n,))
         own = np.flatnonzero((cluster.owner >= 0) & (cluster.server < n))
         ticks = np.arange(max(0, simulation.tick - count), max(1, simulation.tick))
         rows = simulation.flows.rows(int(ticks[0]), int(ticks[-1]) + 1, 0)
@@ -174,13 +174,13 @@ class Eyes:
         weights = np.bincount(step, minlength=len(rows.work)) / ticks.size
         passed = last[3].mean(axis=0)[cluster.owner[own]]
         rates = [
-            (weights @ array)[own] * passed * _noise(random, (own.size,))
+            (weights @ array)[own] * passed * self._off((own.size,))
             for array in (rows.rate_in, rows.rate_out)
         ]
         lines = Lines(cluster.owner[own], own, rates[0], rates[1])
         return Seen(comes, np.full(n, time_s), np.minimum(usage, 100.0), others, lines)
 
-
-def _noise(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Return factors by which what is read is off."""
-    return np.maximum(1.0 + SCRAPE_NOISE * random.standard_normal(shape), 0.0)
+    def _off(self, shape: tuple[int, ...]) -> Floats:
+        """Return factors by which what is polled is off."""
+        noise = self.random.standard_normal(shape)
+        return np.maximum(1.0 + self.measuring.scrape_noise * noise, 0.0)

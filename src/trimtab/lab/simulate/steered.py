@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -86,7 +86,15 @@ def steering(simulation: Simulation) -> Steering | None:
     return Steering(simulation, named, Eyes(simulation, named.sight, named.every_s))
 
 
-def step_round(simulation: Simulation, steering: Steering, time_s: float) -> RoundRecord:
+class Steps(Protocol):
+    """Decides."""
+
+    def step(self, time_s: float) -> Answer:
+        """Return what is to be done now."""
+        ...
+
+
+def step_round(simulation: Simulation, steering: Steps, time_s: float) -> RoundRecord:
     """Run one step, and carry out what it commands, one after the other."""
     number, records = len(simulation.records.rounds), simulation.records
     if not simulation.sheds:

@@ -54,7 +54,7 @@ class LastMinute:
         load = loaded(
             Demand(*(array[brokers] for array in self.brokers)),
             self.background[brokers],
-            self.machines[:, brokers],
+            (self.machines[0, brokers], self.machines[1, brokers]),
             self.physics,
         )
         return load.usage()

@@ -20,7 +20,7 @@ _LAG_S = 30.0
 # s beyond which it was no burst, and for which bursts are remembered.
 _BURST_S, _PAST_S = 360.0, 7200.0
 # Bursts that make a habit, the share of them that is waited for, and how much longer, s.
-_HABIT, _QUANTILE, _FACTOR, _EXTRA_S = 4, 0.9, 1.15, 30.0
+_HABIT, _QUANTILE, _FACTOR, _EXTRA_S = 2, 0.95, 1.25, 30.0
 
 
 def with_excursions(memory: Memory, view: View) -> Memory:
@@ -42,7 +42,8 @@ def with_excursions(memory: Memory, view: View) -> Memory:
         over = is_off & ~broken & (off < _ENDS)
         lasted_s = time_s - _LAG_S - since_s[over]
         short = lasted_s[lasted_s < _BURST_S]
-        past = np.concatenate((past, np.column_stack((np.full(short.size, time_s), short))))
+        who = np.flatnonzero(over)[lasted_s < _BURST_S]
+        past = np.concatenate((past, np.column_stack((np.full(short.size, time_s), short, who))))
         since_s[broken | over] = np.nan
         since_s[begins] = time_s - _LAG_S
     return replace(
@@ -53,12 +54,20 @@ def with_excursions(memory: Memory, view: View) -> Memory:
     )
 
 
-def young(excursions: Excursions, time_s: float) -> Flags:
-    """Return which brokers have been off for no longer than bursts here last, (n_brokers,)."""
-    if len(excursions.past) < _HABIT:
+def young(excursions: Excursions, time_s: float, filtered_s: float) -> Flags:
+    """Return which brokers have been off for no longer than bursts here last, (n_brokers,).
+
+    One whose burst is over is so, too, for as long as filters still show it.
+    """
+    past = excursions.past
+    if len(past) < _HABIT:
         return np.zeros(excursions.since_s.size, np.bool_)
-    patience_s = _FACTOR * float(np.quantile(excursions.past[:, 1], _QUANTILE)) + _EXTRA_S
-    return np.asarray(time_s - np.nan_to_num(excursions.since_s, nan=-np.inf) < patience_s)
+    # Most are short loads of other processes, and of few the longest decides.
+    longest_s = float(np.quantile(past[:, 1], _QUANTILE, method="higher"))
+    patience_s = _FACTOR * longest_s + _EXTRA_S
+    is_young = time_s - np.nan_to_num(excursions.since_s, nan=-np.inf) < patience_s
+    is_young[past[past[:, 0] > time_s - filtered_s, 2].astype(np.int64)] = True
+    return np.asarray(is_young)
 
 
 def _newest(memory: Memory, view: View) -> Floats:

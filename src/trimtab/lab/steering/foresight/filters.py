@@ -21,6 +21,8 @@ _REST_SHARE = 0.3
 _KEPT = 0.999
 _BEFORE = 1.0
 _MIB = 1024.0 * 1024.0
+# Windows agree that are apart by less than this share of what they differ by from those before.
+_AGREE = 0.5
 # Windows without a word after which a bundle is taken to be as it was.
 _SILENT = 1.25
 
@@ -62,22 +64,29 @@ def with_rates(memory: Memory, view: View, known: Knowledge) -> Memory:
     n_rates[nobodys] = 0
     robust = memory.robust.copy()
     due = np.flatnonzero(is_due | nobodys)
-    robust[due] = _medians(rates[:, due], n_rates[due])
+    robust[due] = robust_rates(rates[:, due], n_rates[due])
     return replace(memory, rates=rates, n_rates=n_rates, rated_s=rated_s, robust=robust)
 
 
-def _medians(rates: Floats, count: Ints) -> Floats:
+def robust_rates(rates: Floats, count: Ints) -> Floats:
     """Return the median of the last windows of each bundle, (n_bundles, 7).
 
+    Where the newer half of them agrees on something else it is a step, and they alone count.
+
     Properties:
-        What lasts for less than half of the windows leaves no trace.
+        What lasts for less than half of the windows leaves no trace, nor does what comes and goes
+        from one to the next.
     """
     robust = rates[-1].copy()
     for n in range(2, len(rates) + 1):
         which = np.flatnonzero(count == n)
         if which.size:
             robust[which] = np.median(rates[len(rates) - n :, which], axis=0)
-    return np.asarray(robust)
+    newer = rates[-(len(rates) // 2) :]
+    middle = np.median(newer, axis=0)
+    apart = newer.max(axis=0) - newer.min(axis=0)
+    is_step = (count == len(rates))[:, None] & (apart < _AGREE * np.abs(middle - robust))
+    return np.where(is_step, middle, robust)
 
 
 def with_others(memory: Memory, view: View) -> Memory:

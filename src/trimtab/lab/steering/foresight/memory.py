@@ -89,7 +89,7 @@ class Excursions:
     time_s: Floats
     #: (n_brokers,) s at which an excursion began; NaN for none.
     since_s: Floats
-    #: (n_past, 2) s at which one was over, and how long it was.
+    #: (n_past, 3) s at which one was over, how long it was, and whose.
     past: Floats
 
 
@@ -140,7 +140,7 @@ def beginning(view: View, windows: int) -> Memory:
             capacity=none,
         ),
         mood=Mood(),
-        excursions=Excursions(np.empty((0, n)), np.empty(0), none, np.empty((0, 2))),
+        excursions=Excursions(np.empty((0, n)), np.empty(0), none, np.empty((0, 3))),
         left_s=np.full(n, -np.inf),
         came_s=np.full(n, -np.inf),
         is_there=view.is_there,

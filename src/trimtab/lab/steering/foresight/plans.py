@@ -22,6 +22,9 @@ _LARGE, _POSITIONS_LARGE = 20_000, 5
 _STAYS_S = 300.0
 # Messages/s in and out below which a bundle is not worth a move.
 _BUSY = 0.5
+# Share of the band by which a broker that one bundle fills may stand above the mean of the others:
+# they are in its lower part then.
+_ASIDE = 0.75
 # Share of all bundles that is moved at once, and bundles that always may be.
 _AT_ONCE, _AT_ONCE_MIN = 0.10, 20
 
@@ -39,8 +42,7 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     picture = memory.picture
     outer = settings.episode_outer if verdict.goes_on else settings.outer
     inner = settings.inner if settings.two_bands else outer
-    outer += verdict.noise
-    inners = {min(each, outer) for each in (inner + verdict.noise / 2, settings.lenient)}
+    inners = {min(each, outer) for each in (inner, settings.lenient)}
     giants = _giants(picture, outer) if settings.aside else {}
     advice = tuple(
         f"split {view.bundles[bundle]}: it alone holds {view.brokers[broker]} above the others"
@@ -126,7 +128,7 @@ def _giants(picture: Picture, width: float) -> dict[int, int]:
     alone = np.maximum((usage - carried)[there], 0.0).min(axis=0) + points
     # The others, when they have all that it can give up.
     others = usage[there].sum(axis=0) - usage[owner] + (carried[owner] - points)
-    beyond = (alone - others / (there.size - 1)).max(axis=1) - width / 2
+    beyond = (alone - others / (there.size - 1)).max(axis=1) - _ASIDE * width
     giants = dict[int, int]()
     for place in np.argsort(beyond, kind="stable").tolist():
         if beyond[place] > 0:

@@ -35,6 +35,8 @@ _DISAGREES = (6.0, 0.4)
 _WINDOWS_MIN = 3
 # Of many brokers the extremes are noise: how much of it is expected, and from how many on.
 _EXTREME, _FEW = 1.0, 1.8
+# Share of it that is left in the spread when an episode is over.
+_OVER = 0.5
 
 
 class Verdict(NamedTuple):
@@ -43,8 +45,6 @@ class Verdict(NamedTuple):
     plans: bool
     reason: str
     mood: Mood
-    #: Points that noise adds to the spread of many brokers.
-    noise: float
     #: The plan goes on with an episode.
     goes_on: bool = False
 
@@ -80,17 +80,20 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     there = np.flatnonzero(~np.isnan(levels))
     mood = memory.mood
     if there.size < 2:
-        return Verdict(False, "fewer than two brokers are known", mood, 0.0)
+        return Verdict(False, "fewer than two brokers are known", mood)
     if np.median(memory.n_rates) < _WINDOWS_MIN:
-        return Verdict(False, "too little has been seen to tell a burst from a step", mood, 0.0)
-    spread, peak = float(np.ptp(levels[there])), float(levels[there].max())
+        return Verdict(False, "too little has been seen to tell a burst from a step", mood)
+    spread = float(np.ptp(levels[there]))
+    # Full is who says so itself.
+    said = np.minimum(levels, memory.excursions.usage[-1])[there]
+    peak = float(np.nan_to_num(said).max())
     noise = _noise(memory, there.size)
     excess = spread - settings.trigger - noise
     passed = min(1.0, (time_s - mood.weighed_s) / view.windows.host_s)
     step = float(np.clip(excess / settings.evidence, -1.0, 1.0)) * passed
     evidence = max(0.0, mood.evidence + step) if settings.sequential else float(excess > 0)
     mood = replace(mood, evidence=evidence, weighed_s=time_s)
-    if spread <= settings.episode + noise:
+    if spread <= settings.episode + _OVER * noise:
         mood = replace(mood, is_open=False)
     is_due = evidence >= 1.0 and excess > 0
     held = _held(memory, view, believed, settings, (levels, peak, noise))
@@ -101,7 +104,7 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
         settings.episodes
         and mood.is_open
         and not is_due
-        and spread > settings.episode + noise
+        and spread > settings.episode + _OVER * noise
         and settings.settle_s <= since_s < _EPISODE_S
         and not unseen(memory, view.windows.settled_s, settings.unseen_s)[there].any()
     )
@@ -111,13 +114,13 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
             quiet = "the spread is out of bounds, and not for long enough to believe it"
         elif mood.is_open:
             quiet = "the episode is open, and the last moves have not settled"
-        return Verdict(False, quiet, mood, noise)
+        return Verdict(False, quiet, mood)
     if held:
-        return Verdict(False, held, mood, noise)
+        return Verdict(False, held, mood)
     is_new_member = time_s - max(_latest(memory.left_s), _latest(memory.came_s)) < _MEMBER_S
     if is_due and since_s < settings.settle_s and not is_new_member:
-        return Verdict(False, "the last plan has not settled", mood, noise)
-    return Verdict(True, "", mood, noise, goes_on)
+        return Verdict(False, "the last plan has not settled", mood)
+    return Verdict(True, "", mood, goes_on)
 
 
 def _latest(times_s: Floats) -> float:
@@ -166,7 +169,7 @@ def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
     differs = np.abs(newest - levels) > np.maximum(_DISAGREES[0], _DISAGREES[1] * off)
     if bool((is_out & settled & free & differs).any()):
         return "the newest reports and the filtered levels disagree"
-    is_young = young(memory.excursions, view.time_s)
+    is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
     if not bool((is_out & is_young).any()):
         return ""
     calm = levels[there & ~is_young]

@@ -1,0 +1,87 @@
+"""The parts of Foresee by themselves: what leaves a trace, and what is waited for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trimtab.lab.steering.foresight.excursions import young
+from trimtab.lab.steering.foresight.filters import robust_rates
+from trimtab.lab.steering.foresight.memory import Excursions
+from trimtab.pulsar.model import Floats
+
+FILTERED_S = 180.0
+
+
+def rates(*windows: float) -> Floats:
+    """Lay out windows of one bundle with one column, the oldest first."""
+    return np.array(windows, np.float64).reshape(-1, 1, 1)
+
+
+def robust(*windows: float) -> float:
+    return float(robust_rates(rates(*windows), np.array([len(windows)]))[0, 0])
+
+
+def excursions(since_s: float, *past: tuple[float, float, int]) -> Excursions:
+    """Lay out two brokers, of which the first has been off since a time."""
+    ended = np.array(past, np.float64).reshape(-1, 3)
+    return Excursions(np.empty((0, 2)), np.empty(0), np.array((since_s, np.nan)), ended)
+
+
+# ------------------------------------------------------------------ windows
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [(9, 10, 11, 10, 30, 30), (10, 30, 10, 11, 10, 9), (10, 9, 11, 10, 10, 50)],
+    ids=["two of a burst", "one that is over", "one of a burst"],
+)
+def test_what_lasts_for_two_windows_leaves_no_trace(windows: tuple[float, ...]) -> None:
+    assert 9.0 <= robust(*windows) <= 11.0
+
+
+def test_three_windows_that_agree_are_a_step_and_count_alone() -> None:
+    assert robust(10, 9, 11, 30, 31, 29) == 30.0
+    assert robust(30, 31, 29, 10, 9, 11) == 10.0
+
+
+def test_what_comes_and_goes_every_other_window_is_its_mean() -> None:
+    assert robust(10, 30, 10, 30, 10, 30) == robust(30, 10, 30, 10, 30, 10) == 20.0
+
+
+def test_windows_that_rise_are_no_step_yet() -> None:
+    assert robust(10, 10, 10, 15, 25, 30) == 12.5
+
+
+def test_bundles_with_few_windows_have_their_median() -> None:
+    values = np.concatenate((np.zeros((3, 1, 1)), rates(10, 12, 50)))
+
+    assert robust_rates(values, np.array([3]))[0, 0] == 12.0
+
+
+# ------------------------------------------------------------------ bursts
+
+
+def test_one_burst_is_no_habit() -> None:
+    assert not young(excursions(1000.0, (500.0, 120.0, 1)), 1100.0, FILTERED_S).any()
+
+
+def test_a_burst_is_waited_for_as_long_as_the_longest_before_and_a_quarter() -> None:
+    past = (500.0, 60.0, 1), (600.0, 120.0, 1), (700.0, 240.0, 0)
+    of_both = [young(excursions(1000.0, *past), time_s, FILTERED_S) for time_s in (1329, 1331)]
+
+    assert [each.tolist() for each in of_both] == [[True, False], [False, False]]
+
+
+def test_short_loads_do_not_hide_how_long_bursts_are() -> None:
+    short = [(100.0 + 10 * i, 60.0, 1) for i in range(12)]
+    past = (*short, (700.0, 240.0, 0))
+
+    assert young(excursions(1000.0, *past), 1320.0, FILTERED_S)[0]
+
+
+def test_a_burst_that_is_over_counts_for_as_long_as_filters_show_it() -> None:
+    past = (500.0, 120.0, 0), (1000.0, 120.0, 1)
+
+    assert young(excursions(np.nan, *past), 1170.0, FILTERED_S).tolist() == [False, True]
+    assert not young(excursions(np.nan, *past), 1190.0, FILTERED_S).any()
