@@ -51,8 +51,8 @@ def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access
         GatherError: a key cannot be followed; its value is not shown if it may be secret.
     """
     if client_conf is None:
-        client = {"tls_validate_hostname": checks_host}
-        return Access(dict, _trusting(None, checks_host=checks_host), client=client)
+        tls = _trusting(None, checks_host=checks_host)
+        return Access(dict, tls, client={"tls_validate_hostname": checks_host})
     try:
         keys = read_client_conf(client_conf)
     except OSError as error:
@@ -84,14 +84,16 @@ def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access
         )
     _bring(tls, client_conf, *certificate)
     store = store_options(client_conf, keys, checks_host=checks_host)
-    client = {
+    addresses = {
         "service_url": keys.get("brokerServiceUrl"),
         "tls_trust_certs_file_path": keys.get("tlsTrustCertsFilePath"),
+    }
+    client: dict[str, Any] = {
         "tls_allow_insecure_connection": bool(warnings),
         "tls_validate_hostname": checks_host and not warnings,
+        **{key: value for key, value in addresses.items() if value},
         **_client_certificate(plugin, *certificate),
     }
-    client = {key: value for key, value in client.items() if value not in (None, "")}
     return Access(header, tls, keys.get("webServiceUrl") or None, warnings, store, client)
 
 

@@ -32,8 +32,7 @@ _LOOK_MS = 20
 #: Between two tries to listen.
 _PAUSE_S = 0.5
 _CONNECT_MS, _ANSWER_S = 3_000, 10
-#: So long the first look waits for both topics: brokers publish every few seconds.
-_FIRST_S = 3.0
+#: So long an end waits for a message that is being read.
 _LAST_S = 2.0
 
 
@@ -90,7 +89,7 @@ class LoadTopics:
     """Listens to both topics from now on, in threads of its own."""
 
     def __init__(self, cluster: Cluster, access: Access, folder: Folder) -> None:
-        """Begin to listen, if Pulsar's client is installed, and wait a moment for it."""
+        """Begin to listen, if Pulsar's client is installed."""
         self._folder, self._ending = folder, threading.Event()
         self._heard = {name: _Heard(since=time.monotonic()) for name in _TOPICS}
         self._client: Any = None
@@ -103,46 +102,44 @@ class LoadTopics:
             return
         self._pulsar: ModuleType = pulsar
         self._client = _client(pulsar, cluster, access)
-        first = {name: threading.Event() for name in _TOPICS}
         self._threads = [
-            threading.Thread(target=self._run, args=(name, first[name]), name=topic, daemon=True)
+            threading.Thread(target=self._run, args=(name,), name=topic, daemon=True)
             for name, topic in _TOPICS.items()
         ]
         for thread in self._threads:
             thread.start()
-        last = time.monotonic() + _FIRST_S
-        for event in first.values():
-            event.wait(max(0.0, last - time.monotonic()))
 
     def close(self) -> LoadCounts:
         """Return what there is, and listen no longer."""
         self._ending.set()
-        for thread in self._threads:
-            thread.join(_LAST_S)
         heard = list(self._heard.values())
+        for topic, thread in zip(heard, self._threads, strict=False):
+            # Whoever does not listen may wait long for an answer.
+            thread.join(_LAST_S if topic.since is None else 0.0)
+        if self._client is not None:
+            with suppress(Exception):
+                # What still hangs on an answer is let go.
+                self._client.shutdown()
         faults = list(dict.fromkeys(each.fault for each in heard if each.fault))
         counts = LoadCounts(
-            *(each.messages for each in heard),
+            loads=self._heard[LOADS_FILE].messages,
+            bundles=self._heard[BUNDLES_FILE].messages,
             brokers=len(set[str]().union(*(each.brokers for each in heard))),
             breaks=sum(each.breaks for each in heard),
             silent_s=sum(each.was_silent_s for each in heard if each.breaks),
             fault=self._absent or "; ".join(faults),
         )
         self._folder.line(TROUBLE, time=now_text(), event="topics of loads", said=counts.sentence)
-        if self._client is not None:
-            with suppress(Exception):
-                # What still hangs on an answer is let go.
-                self._client.shutdown()
         return counts
 
-    def _run(self, name: str, is_first_over: threading.Event) -> None:
+    def _run(self, name: str) -> None:
         """Listen to a topic until the end, and again whenever that fails."""
         heard = self._heard[name]
         while not self._ending.is_set():
             try:
                 reader = self._client.create_reader(_TOPICS[name], self._pulsar.MessageId.latest)
                 heard.fault = ""
-                for message in self._messages(name, reader, is_first_over):
+                for message in self._messages(name, reader):
                     self._record(name, message)
                 reader.close()
             except self._pulsar.PulsarException as error:
@@ -151,18 +148,13 @@ class LoadTopics:
             except OSError as error:
                 heard.fault = f"recorded no further: {error.strerror or error} at {now_text()}"
                 return
-            finally:
-                is_first_over.set()
         if heard.since is None:
             self._folder.line(name, time=now_text(), is_heard=False)
 
-    def _messages(
-        self, name: str, reader: Any, is_first_over: threading.Event  # noqa: ANN401
-    ) -> Iterator[Any]:
+    def _messages(self, name: str, reader: Any) -> Iterator[Any]:  # noqa: ANN401
         """Yield messages until the end, and note whether they can come at all."""
         while not self._ending.is_set():
             self._stands(name, is_heard=reader.is_connected())
-            is_first_over.set()
             with suppress(self._pulsar.Timeout):
                 yield reader.read_next(timeout_millis=_LOOK_MS)
 
