@@ -114,9 +114,7 @@ def _round(
     return Again(_compared(logged, decided, verdict), decided)
 
 
-def _verdict(
-    logged: Round, tried: Sequence[Sequence[_Tried]], *, is_printed: bool
-) -> Recomputed:
+def _verdict(logged: Round, tried: Sequence[Sequence[_Tried]], *, is_printed: bool) -> Recomputed:
     """Return whether a round agrees, given where each state that may have been differs.
 
     It agrees where it does whatever the unprinted digits were, by what had come until one of the

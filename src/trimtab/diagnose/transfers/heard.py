@@ -26,15 +26,15 @@ from trimtab.diagnose.transfers.published import (
 _NOTED = timedelta(seconds=1)
 #: A line and a message that are of one act are so close to each other.
 _SAME = timedelta(seconds=2)
-_NOT_YET = timedelta(0)
+_NOTHING = timedelta(0)
 
 
 class _Message(NamedTuple):
     """That a broker published something, or took it back."""
 
     time: datetime
-    #: When it had published before, by the broker itself; None of what was taken back, and of
-    #: bundles, of which nothing says it.
+    #: When it had published before, by the broker itself; None where nothing says it: of what
+    #: was taken back, of bundles, and of a load behind which a broker had begun anew.
     before: datetime | None
     is_gone: bool
 
@@ -62,10 +62,9 @@ class Topic:
         since = begin if last is None else last.time
         if following is None or following.before is None:
             return any(first <= since and time <= until for first, until in self.spans)
-        is_first = following.before.timestamp() <= 0
         if last is None or last.is_gone:
-            return is_first or following.before <= since + _NOTED
-        return not is_first and following.before - last.time <= _NOTED
+            return following.before <= since
+        return following.before - last.time <= _NOTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +161,11 @@ def _topic(rows: Sequence[Mapping[str, Any]], ahead: Mapping[str, timedelta]) ->
         broker = row["broker"]
         if broker is None:
             continue
-        before = None if row["is_gone"] else row.get("reported")
-        if before is not None and before.timestamp() > 0:
-            before -= ahead.get(broker, _NOT_YET)
+        before = row.get("reported")
+        if before is not None:
+            # A broker that begins anew forgets when it had published, also where what it had
+            # published still stands.
+            before = before - ahead.get(broker, _NOTHING) if before.timestamp() > 0 else None
         at = messages.setdefault(broker, {})
         at[row["file"], row["line"]] = _Message(_time(row, ahead), before, row["is_gone"])
     by_broker = {
@@ -190,4 +191,4 @@ def _spans(rows: Sequence[Mapping[str, Any]]) -> list[tuple[datetime, datetime]]
 
 def _time(row: Mapping[str, Any], ahead: Mapping[str, timedelta]) -> datetime:
     time: datetime = row["published"]
-    return time - ahead.get(row["broker"], _NOT_YET)
+    return time - ahead.get(row["broker"], _NOTHING)

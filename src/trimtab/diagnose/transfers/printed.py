@@ -216,7 +216,9 @@ def _ended(logged: Round, again: DecidedAgain) -> Iterator[str]:
 
 
 def _attempts(logged: Round, again: DecidedAgain) -> Iterator[str]:
-    """Yield how the pairs and what was to move differ."""
+    """Yield how the pairs and what was to move differ, in debug mode, which prints them."""
+    if not any(event.kind in _PRINTING for event in logged.events):
+        return
     lines, load = _of_kind(logged, "transfer-attempt"), again.load
     transfers = again.decision.transfers
     pairs = [(load.brokers[t.source], load.brokers[t.target]) for t in transfers]

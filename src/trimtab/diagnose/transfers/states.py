@@ -85,9 +85,7 @@ class Memory:
     brokers: dict[str, datetime] = field(default_factory=dict)
 
 
-def states(
-    logged: Round, sources: Sources, by: By, memory: Memory
-) -> Iterator[list[State]]:
+def states(logged: Round, sources: Sources, by: By, memory: Memory) -> Iterator[list[State]]:
     """Yield what the leader may have had before it.
 
     Once for all that was published until the round, and once without what may have been on its way.

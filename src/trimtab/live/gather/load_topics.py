@@ -185,9 +185,7 @@ class LoadTopics:
         heard.messages += 1
         heard.brokers.add(broker)
         published = time_text(message.publish_timestamp())
-        self._folder.line(
-            name, time=now_text(), published=published, broker=broker, record=record
-        )
+        self._folder.line(name, time=now_text(), published=published, broker=broker, record=record)
 
     def _failed(self, name: str, error: Exception) -> None:
         """Note that a topic cannot be listened to; of many times in a row only the first."""
@@ -224,9 +222,7 @@ def _client(pulsar: ModuleType, cluster: Cluster, access: Access) -> Any:  # noq
     )
 
 
-def _authentication(
-    pulsar: ModuleType, access: Access, certificate: tuple[str, str] | None
-) -> Any:  # noqa: ANN401
+def _authentication(pulsar: ModuleType, access: Access, certificate: tuple[str, str] | None) -> Any:  # noqa: ANN401
     """Return who asks; None for nobody in particular."""
     if certificate is not None:
         return pulsar.AuthenticationTLS(*certificate)
