@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 from tests.test_columns import BUNDLE, TIME, USUAL
+from tests.test_store_columns import written
 from tests.test_topics_of_loads import BUNDLE as HEAVY
 from tests.test_topics_of_loads import LOAD
-from tests.test_store_columns import written
 from tests.zookeeper_files import log, record
 from trimtab.files.tables import INGESTED, KEYS, column
 from trimtab.ingest.accounting import FileAccount

@@ -156,7 +156,7 @@ def test_every_line_is_accounted_for_and_damaged_ones_are_named(tmp_path: Path) 
 class FakeClient(ModuleType):
     """Stands for Pulsar's client: what comes of a topic is a script."""
 
-    class PulsarException(Exception):
+    class PulsarException(Exception):  # noqa: N818  # Pulsar's name of it
         pass
 
     class Timeout(PulsarException):
@@ -197,7 +197,7 @@ class FakeClient(ModuleType):
 
 
 class FakeReader:
-    """Gives what a script has: a message, whether it is connected from now on, or what it raises."""
+    """Gives what a script has: a message, whether it is connected, or what it raises."""
 
     def __init__(self, client: FakeClient, script: list[Any]) -> None:
         self.client, self.script, self.is_there = client, script, True

@@ -29,8 +29,8 @@ from trimtab.ingest.load_reports import (
     stored_reports,
 )
 from trimtab.ingest.metrics import prom_line
-from trimtab.ingest.published_loads import published_bundles, published_load
 from trimtab.ingest.outcome import Origin, Other, Outcome, Rejected, Rows, SharedLines
+from trimtab.ingest.published_loads import published_bundles, published_load
 from trimtab.ingest.shared_lines import kept_lines
 from trimtab.ingest.sieve import Columns, Sieve, every_line
 from trimtab.ingest.split_result import CLASSES, SplitItem, SplitResult, TableRows
