@@ -47,6 +47,8 @@ class _Heard:
     silent_s: float = 0.0
     #: When it was last known not to be listened to; None while it is.
     since: float | None = None
+    #: It was listened to at least once.
+    is_begun: bool = False
     #: What was wrong the last time; empty if nothing was.
     fault: str = ""
 
@@ -66,17 +68,22 @@ class LoadCounts:
     #: Times at which one of them was not listened to any more, and for how long in all, s.
     breaks: int
     silent_s: float
-    #: Why nothing came at all; empty if something could.
+    #: Both were listened to at least once.
+    is_begun: bool
+    #: What was wrong in the end; empty if nothing was.
     fault: str
 
     @property
     def is_whole(self) -> bool:
         """Return whether both were listened to all the time."""
-        return not self.breaks and not self.fault
+        return self.is_begun and not self.breaks and not self.fault
 
     @property
     def sentence(self) -> str:
         """Return it in one sentence."""
+        if not self.is_begun:
+            why = self.fault or "there was no connection before the end"
+            return f"their topics were not listened to: {why}"
         silent = f"not listened to {self.breaks} times, {self.silent_s:.1f} s in all"
         return (
             f"{self.loads} messages of loads and {self.bundles} of heaviest bundles by "
@@ -127,6 +134,7 @@ class LoadTopics:
             brokers=len(set[str]().union(*(each.brokers for each in heard))),
             breaks=sum(each.breaks for each in heard),
             silent_s=sum(each.was_silent_s for each in heard if each.breaks),
+            is_begun=all(each.is_begun for each in heard),
             fault=self._absent or "; ".join(faults),
         )
         self._folder.line(TROUBLE, time=now_text(), event="topics of loads", said=counts.sentence)
@@ -167,7 +175,7 @@ class LoadTopics:
         if is_heard:
             assert heard.since is not None
             heard.silent_s += (now - heard.since) if heard.breaks else 0.0
-            heard.since = None
+            heard.since, heard.is_begun = None, True
         else:
             heard.breaks += 1
             heard.since = now

@@ -28,14 +28,6 @@ from trimtab.live.gather.prometheus import export
 from trimtab.live.gather.state_topic import StateTopic, TopicCounts
 from trimtab.live.gather.watched_store import StoreCounts, WatchedStore, servers_of
 
-_UNHEARD = (
-    "Brokers publish their loads to topics that keep nothing, and not all of it is in the recording"
-)
-_SILENT = (
-    "; with loadBalancerDebugModeEnabled=false no log has a line of it either, and rounds of "
-    "TransferShedder without it cannot be decided again"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class GatherRequest:
@@ -159,7 +151,15 @@ class _Beside:
         if states and (states.missed or states.lost):
             yield f"Some states of bundles are not in the recording: {states.sentence}."
         if loads and not loads.is_whole:
-            yield f"{_UNHEARD}: {loads.sentence}{_SILENT if is_silent else ''}."
+            yield (
+                f"Not all that brokers published of their loads is in the recording: "
+                f"{loads.sentence}."
+            )
+        if loads and not loads.is_whole and is_silent:
+            yield (
+                "With loadBalancerDebugModeEnabled=false no log has what brokers published, so "
+                "rounds of TransferShedder at times that were not heard cannot be decided again."
+            )
 
 
 def _ends(request: GatherRequest, access: Access) -> _Ends:
