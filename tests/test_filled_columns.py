@@ -18,6 +18,8 @@ import pytest
 
 from tests.test_columns import BUNDLE, TIME, USUAL
 from tests.test_store_columns import written
+from tests.test_topics_of_loads import BUNDLE as HEAVY
+from tests.test_topics_of_loads import LOAD
 from tests.zookeeper_files import log, record
 from trimtab.files.tables import INGESTED, KEYS, column
 from trimtab.ingest.accounting import FileAccount
@@ -34,6 +36,7 @@ from trimtab.ingest.worker import (
 )
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 
+PUBLISHED = {"time": TIME, "published": TIME, "broker": "b:1"}
 ODD = json.dumps(USUAL["load-reports"][0]).replace("23.5", '"NaN"', 1)
 GONE = json.dumps({"time": TIME, "broker": "b:1", "report": None})
 NO_LOAD = json.dumps({"time": TIME, "broker": "b:1", "report": {"brokerVersion": "4.0.8"}})
@@ -71,6 +74,23 @@ TEXTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             json.dumps({"time": TIME, "bundle": BUNDLE, "record": None}),
         ),
         ("bundle_states",),
+    ),
+    "store-loads": (
+        (
+            json.dumps(PUBLISHED | {"record": LOAD}),
+            json.dumps(PUBLISHED | {"record": None}),
+            json.dumps({"time": TIME, "is_heard": True}),
+        ),
+        ("published_loads",),
+    ),
+    "store-top-bundles": (
+        (
+            json.dumps(PUBLISHED | {"record": {"topBundlesLoadData": [HEAVY]}}),
+            json.dumps(PUBLISHED | {"record": {"topBundlesLoadData": []}}),
+            json.dumps(PUBLISHED | {"record": None}),
+            json.dumps({"time": TIME, "is_heard": False}),
+        ),
+        ("published_bundles",),
     ),
     "metrics": (("pulsar_lb_cpu_usage 1 1795255200000",), ("metrics",)),
     "metrics-export": ((json.dumps(USUAL["metrics-export"][0]),), ("metrics",)),

@@ -164,6 +164,8 @@ EXPECTED: dict[str, list[dict[str, Any]]] = {
             "line": 2,
         },
     ],
+    "published_loads": [],
+    "published_bundles": [],
     "store_moves": [],
     "store_writes": [],
     "store_files": [],

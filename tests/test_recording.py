@@ -69,6 +69,8 @@ EXPECTED = {
     "store/bundles.jsonl": ("store-bundles", ""),
     "store/ownership.jsonl": ("store-ownership", ""),
     "store/service-unit-state.jsonl": ("store-states", ""),
+    "store/broker-load-data.jsonl": ("store-loads", ""),
+    "store/top-bundles-load-data.jsonl.gz": ("store-top-bundles", ""),
     "store/zookeeper/log.1": ("store-zookeeper", ""),
     "store/zookeeper/one/version-2/log.100000001.gz": ("store-zookeeper", ""),
     "store/zookeeper/one/version-2/snapshot.2f": ("store-zookeeper", ""),

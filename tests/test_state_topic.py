@@ -151,7 +151,8 @@ def test_an_entry_that_is_not_answered_is_asked_for_again_before_those_behind_it
         found.states == "2 messages of the topic of states, 0 entries missed, 1 records gone before"
     )
     assert [line["record"] for line in lines(tmp_path / "night")] == [OWNED, None]
-    (failed,) = [it for it in lines(tmp_path / "night", "gather.jsonl") if "error" in it]
+    troubles = lines(tmp_path / "night", "gather.jsonl")
+    (failed,) = [it for it in troubles if "error" in it and "asked" in it]
     assert failed["asked"] == f"{TOPIC}/ledger/5/entry/0"
 
 

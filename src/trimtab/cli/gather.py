@@ -136,6 +136,8 @@ def _tell(recording: Gathered) -> None:
         say(f"Store: {recording.store}")
     if recording.states:
         say(f"States of bundles: {recording.states}")
+    if recording.loads:
+        say(f"Loads: {recording.loads}")
     for warning in recording.warnings:
         note(f"warning: {warning}")
     say(f"Recording: {recording.folder}")

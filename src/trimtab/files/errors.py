@@ -10,6 +10,8 @@ _EXTRAS = {
     "markupsafe": "explain",
     "pyarrow": "explain",
     "vl_convert": "explain",
+    "_pulsar": "client",
+    "pulsar": "client",
     "zstandard": "connect",
     "google": "spark",
     "grpc": "connect",

@@ -45,6 +45,8 @@ SOURCES = (
     "store-bundles",
     "store-ownership",
     "store-states",
+    "store-loads",
+    "store-top-bundles",
     "store-zookeeper",
     "metrics",
     "metrics-export",
@@ -72,6 +74,8 @@ _READ = tuple(
         (r"store/bundles\.jsonl", "store-bundles"),
         (r"store/ownership\.jsonl", "store-ownership"),
         (r"store/service-unit-state\.jsonl", "store-states"),
+        (r"store/broker-load-data\.jsonl", "store-loads"),
+        (r"store/top-bundles-load-data\.jsonl", "store-top-bundles"),
         # ZooKeeper names them by a transaction, in hexadecimal: log.100000001
         (r"store/zookeeper/(?:.+/)?(?:log|snapshot)\.[0-9a-f]+", "store-zookeeper"),
         (r"metrics/(?P<broker>[^/]+)/[^/]+\.prom", "metrics"),

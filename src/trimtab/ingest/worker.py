@@ -30,6 +30,7 @@ from trimtab.ingest.load_reports import (
 )
 from trimtab.ingest.metrics import prom_line
 from trimtab.ingest.outcome import Origin, Other, Outcome, Rejected, Rows, SharedLines
+from trimtab.ingest.published_loads import published_bundles, published_load
 from trimtab.ingest.shared_lines import kept_lines
 from trimtab.ingest.sieve import Columns, Sieve, every_line
 from trimtab.ingest.split_result import CLASSES, SplitItem, SplitResult, TableRows
@@ -53,6 +54,8 @@ LINE_PARSERS: dict[str, Parser] = {
     "store-bundles": store_bundles,
     "store-ownership": store_ownership,
     "store-states": topic_state,
+    "store-loads": published_load,
+    "store-top-bundles": published_bundles,
     "metrics": prom_line,
     "actions": action,
 }

@@ -22,7 +22,14 @@ from trimtab.diagnose.transfers.printed import DecidedAgain, counted, difference
 from trimtab.diagnose.transfers.published import (
     LoadData,
 )
-from trimtab.diagnose.transfers.states import By, Memory, Sources, available, states
+from trimtab.diagnose.transfers.states import (
+    By,
+    Memory,
+    Sources,
+    available,
+    listening_since,
+    states,
+)
 from trimtab.pulsar.channel import SHEDDER
 from trimtab.pulsar.model import TransferDecision
 from trimtab.pulsar.sequences.extensible.rounds import ExtensibleRound
@@ -31,9 +38,12 @@ from trimtab.pulsar.sequences.extensible.stores import LoadStores
 #: An unload ends, and is counted, this long after it was ordered at most.
 _UNLOADING = timedelta(seconds=120)
 _AGREES = "every printed digit and every bundle agrees"
+_DIGITS = "usage is known to two decimals of a percent, and a digit hangs on the others"
+_UNREGISTERED = "which brokers were registered is not in the log, and it hangs on that"
 MISSING = (
-    "logs/ of all brokers with loadBalancerDebugModeEnabled = true, and metrics/ of all brokers "
-    "for what is printed in two digits"
+    "store/broker-load-data.jsonl and store/top-bundles-load-data.jsonl, or logs/ of all brokers "
+    "with loadBalancerDebugModeEnabled = true, and metrics/ of all brokers for what is printed in "
+    "two digits"
 )
 #: Why no round can be decided again where nobody says what he published.
 NOTHING_PUBLISHED = Undecidable(
@@ -80,6 +90,9 @@ def _round(
 ) -> Again:
     """Return a round beside its recomputation."""
     memory, gauges = known
+    if available(logged, sources) is None and logged.moves:
+        # Without debug mode rounds that move nothing print nothing; it takes this many before one.
+        memory.hits = by.settings.hits
     why = _not_decidable(logged, sources, memory)
     if why is not None:
         memory.hits = _printed_hits(logged)
@@ -88,19 +101,20 @@ def _round(
     tried: list[list[_Tried]] = []
     for together in states(logged, sources, by, memory):
         tried.append([])
-        for round_, is_exact in together:
-            decision, hits, load = _decide(round_, by, memory.hits)
-            decided = DecidedAgain(load, decision, hits, by.settings, gauges if is_exact else {})
-            tried[-1].append(_Tried(differences(logged, decided), is_exact, decided))
+        for state in together:
+            decision, hits, load = _decide(state.round, by, memory.hits)
+            whole = gauges if state.is_exact else {}
+            decided = DecidedAgain(load, decision, hits, by.settings, whole, state.is_whole)
+            tried[-1].append(_Tried(differences(logged, decided), state.is_exact, decided))
     decided = min(chain(*tried), key=lambda each: len(each.differing)).decided
-    verdict = _verdict(logged, tried)
+    verdict = _verdict(logged, tried, is_printed=available(logged, sources) is not None)
     memory.hits = decided.hits
     for broker in decided.decision.rested:
         memory.brokers.pop(broker, None)
     return Again(_compared(logged, decided, verdict), decided)
 
 
-def _verdict(logged: Round, tried: Sequence[Sequence[_Tried]]) -> Recomputed:
+def _verdict(logged: Round, tried: Sequence[Sequence[_Tried]], *, is_printed: bool) -> Recomputed:
     """Return whether a round agrees, given where each state that may have been differs.
 
     It agrees where it does whatever the unprinted digits were, by what had come until one of the
@@ -113,8 +127,8 @@ def _verdict(logged: Round, tried: Sequence[Sequence[_Tried]]) -> Recomputed:
     best, most = (choose(every, key=lambda each: len(each.differing)) for choose in (min, max))
     if all(each.is_exact for each in every):
         return Recomputed(False, "; ".join(best.differing), numbers)
-    digits = "usage is known to two decimals of a percent, and a digit hangs on the others"
-    return Recomputed(None, f"{digits} ({'; '.join(best.differing or most.differing)})", numbers)
+    open_ = _DIGITS if is_printed else _UNREGISTERED
+    return Recomputed(None, f"{open_} ({'; '.join(best.differing or most.differing)})", numbers)
 
 
 def _not_decidable(logged: Round, sources: Sources, memory: Memory) -> str | None:
@@ -122,12 +136,21 @@ def _not_decidable(logged: Round, sources: Sources, memory: Memory) -> str | Non
     if memory.hits is None:
         return "how many rounds in a row were out of balance before is not known"
     registered = available(logged, sources)
-    if registered is None:
+    if registered is None and not logged.moves:
         return "which brokers were registered is not in the log (loadBalancerDebugModeEnabled)"
     told = {each.broker for each in sources.published if isinstance(each, LoadData)}
-    silent = sorted(set(registered) - told - set(_without_data(logged)))
+    brokers = set(told if registered is None else registered)
+    silent = sorted(brokers - told - set(_without_data(logged)))
     if silent:
         return f"what {', '.join(silent[:3])} published is not in the recording"
+    begin = listening_since(logged, sources)
+    lost = sorted(
+        broker
+        for broker in brokers - sources.printing
+        if not sources.heard.is_known(broker, begin, logged.time)
+    )
+    if lost:
+        return f"not all that {', '.join(lost[:3])} published was heard, and no log has it"
     return None
 
 

@@ -59,10 +59,12 @@ class LoadData(NamedTuple):
     time: datetime
     broker: str
     usage: Usage
-    #: Bytes/s: smoothed, and in and out as they are; printed with two decimals.
+    #: Bytes/s: smoothed, and in and out as they are.
     smoothed: float
     throughput: tuple[float, float]
     updated_at_ms: int
+    #: Its numbers are known whole; a line prints two decimals.
+    is_whole: bool = False
 
 
 class TopBundles(NamedTuple):

@@ -13,6 +13,7 @@ from trimtab.diagnose.cluster_tables import ClusterTables, among, log_events
 from trimtab.diagnose.course import Basis
 from trimtab.diagnose.night import Night
 from trimtab.diagnose.transfers.again import Again, decided_again
+from trimtab.diagnose.transfers.heard import heard, together
 from trimtab.diagnose.transfers.published import (
     LINES,
     SMOOTHED,
@@ -79,14 +80,20 @@ def transfers(tables: ClusterTables, basis: Basis, night: Night) -> Transfers:
     )
     metrics = tables.rows("metrics", among("name", [*METRICS, SMOOTHED, _STATISTICS, COUNTER]))
     lines = log_events(tables, among("kind", LINES | AROUND))
+    printed = publications(
+        [line for line in lines if line.kind in LINES], samples(metrics), by.loads, basis.names
+    )
+    ahead = {basis.names.get(log, log): by_s for log, by_s in tables.ahead.items()}
+    topics = tables.rows("published_loads"), tables.rows("published_bundles")
+    messages, known = heard(*topics, ahead)
     sources = Sources(
-        published=publications(
-            [line for line in lines if line.kind in LINES], samples(metrics), by.loads, basis.names
-        ),
+        published=together(printed, messages),
         lines=[line for line in lines if line.kind in AROUND],
         transitions=channel.transitions if channel else (),
         gauges=_gauges(metrics),
         names=basis.names,
+        heard=known,
+        printing=frozenset(each.broker for each in printed if isinstance(each, LoadData)),
     )
     if not any(isinstance(each, LoadData) for each in sources.published):
         return Transfers(night)

@@ -13,6 +13,7 @@ from itertools import islice, product
 from typing import NamedTuple
 
 from trimtab.diagnose.night import Event, Round, Transition
+from trimtab.diagnose.transfers.heard import Heard
 from trimtab.diagnose.transfers.published import (
     LoadData,
     Publication,
@@ -45,10 +46,24 @@ class Sources:
     #: Log folder → (time, mean and deviation by the leader's gauges), in order of time.
     gauges: Mapping[str, Sequence[tuple[datetime, Mapping[str, float]]]]
     names: Mapping[str, str]
+    #: What is known of messages that were lost.
+    heard: Heard
+    #: Brokers whose logs say what they publish.
+    printing: frozenset[str]
 
 
 #: Lines that tell what the leader knows besides.
 AROUND = frozenset({"available-brokers", "extensible-unload", "plays-leader"})
+
+
+class State(NamedTuple):
+    """What the leader may have had before it."""
+
+    round: ExtensibleRound
+    #: Brokers' usage is known whole, and who was registered.
+    is_exact: bool
+    #: Brokers' traffic is known whole.
+    is_whole: bool
 
 
 class By(NamedTuple):
@@ -70,14 +85,12 @@ class Memory:
     brokers: dict[str, datetime] = field(default_factory=dict)
 
 
-def states(
-    logged: Round, sources: Sources, by: By, memory: Memory
-) -> Iterator[list[tuple[ExtensibleRound, bool]]]:
-    """Yield what the leader may have had before it, and whether that is known whole.
+def states(logged: Round, sources: Sources, by: By, memory: Memory) -> Iterator[list[State]]:
+    """Yield what the leader may have had before it.
 
     Once for all that was published until the round, and once without what may have been on its way.
     """
-    begin = _begin(logged, sources)
+    begin = listening_since(logged, sources)
     times = [each.time for each in sources.published]
     first, last = bisect_left(times, begin), bisect_left(times, logged.time)
     early = bisect_left(times, logged.time - _ON_ITS_WAY)
@@ -85,18 +98,23 @@ def states(
         seen = sources.published[first:until]
         loads, tops = _stores(seen)
         names = list(loads)
-        is_whole = all(loads[name].usage.is_whole for name in names)
+        is_exact = all(loads[name].usage.is_whole for name in names)
+        is_exact = is_exact and available(logged, sources) is not None
+        is_whole = all(load.is_whole for load in loads.values())
         bundles = {name: _listed(top) for name, top in tops.items()}
         round_ = replace(_as_round(logged, sources, by, memory), top_bundles=bundles)
         may_be = product(*(loads[name].usage.values for name in names))
         yield [
-            (replace(round_, load_data=_each_published(loads, usages)), is_whole)
+            State(replace(round_, load_data=_each_published(loads, usages)), is_exact, is_whole)
             for usages in islice(may_be, _STATES_MAX)
         ]
 
 
 def available(logged: Round, sources: Sources) -> tuple[str, ...] | None:
-    """Return the registered brokers as the leader printed them for a round."""
+    """Return the registered brokers as the leader printed them for a round; None if it did not.
+
+    In debug mode alone it prints them.  A round that moves something had the load of each.
+    """
     mine = [
         line
         for line in sources.lines
@@ -107,7 +125,7 @@ def available(logged: Round, sources: Sources) -> tuple[str, ...] | None:
     return mine[-1].brokers if mine else None
 
 
-def _begin(logged: Round, sources: Sources) -> datetime:
+def listening_since(logged: Round, sources: Sources) -> datetime:
     """Return when the leader of a round began to listen: nothing from before is kept."""
     began = [
         line.time

@@ -35,6 +35,8 @@ class Access:
     warnings: tuple[str, ...] = ()
     #: For ZooKeeper, as kazoo takes it.
     store: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    #: For Pulsar's client, as it takes them; `certificate`: the files of one that says who asks.
+    client: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access:
@@ -49,7 +51,8 @@ def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access
         GatherError: a key cannot be followed; its value is not shown if it may be secret.
     """
     if client_conf is None:
-        return Access(dict, _trusting(None, checks_host=checks_host))
+        tls = _trusting(None, checks_host=checks_host)
+        return Access(dict, tls, client={"tls_validate_hostname": checks_host})
     try:
         keys = read_client_conf(client_conf)
     except OSError as error:
@@ -81,7 +84,27 @@ def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access
         )
     _bring(tls, client_conf, *certificate)
     store = store_options(client_conf, keys, checks_host=checks_host)
-    return Access(header, tls, keys.get("webServiceUrl") or None, warnings, store)
+    addresses = {
+        "service_url": keys.get("brokerServiceUrl"),
+        "tls_trust_certs_file_path": keys.get("tlsTrustCertsFilePath"),
+    }
+    client: dict[str, Any] = {
+        "tls_allow_insecure_connection": bool(warnings),
+        "tls_validate_hostname": checks_host and not warnings,
+        **{key: value for key, value in addresses.items() if value},
+        **_client_certificate(plugin, *certificate),
+    }
+    return Access(header, tls, keys.get("webServiceUrl") or None, warnings, store, client)
+
+
+def _client_certificate(plugin: str, certificate: str | None, key: str | None) -> dict[str, Any]:
+    """Return what Pulsar's client takes of a certificate: to say who asks, or for TLS alone."""
+    if not certificate:
+        return {}
+    if plugin == "AuthenticationTls":
+        return {"certificate": (certificate, key)}
+    names = ("tls_certificate_file_path", "tls_private_key_file_path")
+    return dict(zip(names, (certificate, key), strict=True))
 
 
 def _trusting(

@@ -47,6 +47,8 @@ class Cluster:
     without_report: set[str] = field(default_factory=set)
     #: The states of bundles are kept in a topic, as far as the first broker's settings tell.
     has_state_topic: bool = False
+    #: Its brokers publish their loads to topics that keep nothing, as far as the settings tell.
+    has_load_topics: bool = False
     #: Its brokers say in no log what they publish of their loads.
     is_silent: bool = False
 

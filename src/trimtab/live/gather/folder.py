@@ -19,6 +19,9 @@ from trimtab.live.gather.access import GatherError
 
 #: A line of it is a message of the topic of states, or a version of a node with a state.
 STATES_FILE = "store/service-unit-state.jsonl"
+#: A line of these is a message of a topic of loads, or says whether it was listened to.
+LOADS_FILE = "store/broker-load-data.jsonl"
+BUNDLES_FILE = "store/top-bundles-load-data.jsonl"
 
 
 class Folder:

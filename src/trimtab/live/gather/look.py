@@ -16,6 +16,7 @@ from trimtab.live.gather.cluster import (
     broker_address,
     has_no_report,
     has_state_topic,
+    is_extensible,
     is_silent,
     owned_path,
     release_of,
@@ -44,6 +45,7 @@ def first_look(asker: Asker) -> None:
     cluster.name = str(settings["clusterName"])
     cluster.store_root = root_of(str(settings.get("metadataStoreUrl", "")))
     cluster.has_state_topic = has_state_topic(settings)
+    cluster.has_load_topics = is_extensible(settings)
     cluster.is_silent = is_silent(settings)
     cluster.release = release_of(asker.calls, cluster.admin) or ""
 

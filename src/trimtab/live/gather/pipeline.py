@@ -22,16 +22,11 @@ from trimtab.live.gather.copies import (
     zookeeper_folders,
 )
 from trimtab.live.gather.folder import Folder, folder_name, now_text
+from trimtab.live.gather.load_topics import LoadCounts, LoadTopics
 from trimtab.live.gather.look import first_look, look
 from trimtab.live.gather.prometheus import export
 from trimtab.live.gather.state_topic import StateTopic, TopicCounts
 from trimtab.live.gather.watched_store import StoreCounts, WatchedStore, servers_of
-
-_SILENT = (
-    "Brokers publish their loads to topics that keep nothing, and with "
-    "loadBalancerDebugModeEnabled=false no log has a line of it: no round of TransferShedder can "
-    "be decided again."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +64,8 @@ class Gathered:
     store: str | None
     #: What the topic of bundles' states has given; None if there is none.
     states: str | None
+    #: What the topics of brokers' loads have given; None if there are none.
+    loads: str | None
     #: What is missing, in whole sentences.
     warnings: tuple[str, ...]
 
@@ -99,6 +96,7 @@ def gather(
         beside = _Beside(
             WatchedStore(servers, folder, is_over, access.store) if servers else None,
             StateTopic(asker, access) if cluster.has_state_topic else None,
+            LoadTopics(cluster, access, folder) if cluster.has_load_topics else None,
         )
         n_looks, warnings = _record(asker, request, beside, ends, is_over)
     except OSError as error:
@@ -112,6 +110,7 @@ def gather(
         failed=asker.n_failed,
         store=beside.store.sentence if beside.store else None,
         states=beside.states.sentence if beside.states else None,
+        loads=beside.loads.sentence if beside.loads else None,
         warnings=warnings,
     )
 
@@ -133,21 +132,34 @@ class _Beside:
 
     watched: WatchedStore | None
     topic: StateTopic | None
+    heard: LoadTopics | None
     store: StoreCounts | None = None
     states: TopicCounts | None = None
+    loads: LoadCounts | None = None
 
     def close(self) -> None:
         """Take a last look at everything."""
+        self.loads = self.heard.close() if self.heard else None
         self.states = self.topic.close() if self.topic else None
         self.store = self.watched.close() if self.watched else None
 
-    def warnings(self) -> Iterator[str]:
-        """Yield what is missing, in whole sentences."""
-        kept, states = self.store, self.states
+    def warnings(self, *, is_silent: bool) -> Iterator[str]:
+        """Yield what is missing, in whole sentences, of brokers that may print nothing."""
+        kept, states, loads = self.store, self.states, self.loads
         if kept and (kept.changes.missed or kept.fault):
             yield f"Some writes to ZooKeeper are not in the recording: {kept.sentence}."
         if states and (states.missed or states.lost):
             yield f"Some states of bundles are not in the recording: {states.sentence}."
+        if loads and not loads.is_whole:
+            yield (
+                f"Not all that brokers published of their loads is in the recording: "
+                f"{loads.sentence}."
+            )
+        if loads and not loads.is_whole and is_silent:
+            yield (
+                "With loadBalancerDebugModeEnabled=false no log has what brokers published, so "
+                "rounds of TransferShedder at times that were not heard cannot be decided again."
+            )
 
 
 def _ends(request: GatherRequest, access: Access) -> _Ends:
@@ -182,9 +194,7 @@ def _record(
         _describe(cluster, folder, began, request.time_zone)
         folder.line(TROUBLE, time=now_text(), event="end", looks=n_looks)
         folder.close()
-    warnings += beside.warnings()
-    if cluster.is_silent:
-        warnings.append(_SILENT)
+    warnings += beside.warnings(is_silent=cluster.is_silent)
     if asker.n_failed:
         warnings.append(f"{asker.n_failed} calls failed; {TROUBLE} says which.")
     return n_looks, tuple(warnings)
