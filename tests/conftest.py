@@ -27,6 +27,11 @@ settings.register_profile("quick", deadline=None, print_blob=True, max_examples=
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+# Workers of one run have a cluster each, see testbed/cluster/state.py.
+if (_worker := os.environ.get("PYTEST_XDIST_WORKER")) is not None:
+    os.environ["TRIMTAB_CLUSTER"] = str(1 + int(_worker.removeprefix("gw")))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the long form of tests that try what chance brings, and the repetition of one draw."""
     parser.addoption(
@@ -42,8 +47,13 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for Spark, and what has a long form, so that nobody has to remember to."""
+    """Mark what asks for Spark, and what has a long form, so that nobody has to remember to.
+
+    What needs a real cluster stays in one worker file by file, where a file names no other group.
+    """
     for item in items:
+        if item.get_closest_marker("pulsar") and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         fixtures = getattr(item, "fixturenames", ())
         if "spark" in fixtures:
             item.add_marker("spark")

@@ -21,7 +21,7 @@ from cluster.processes import Process, end, end_all, start
 from cluster.profile import read_profile
 from cluster.quick import HOST_USAGE, quickened
 from cluster.run import down, leave, stopped_on_failure
-from cluster.state import State, broker_id, load, log
+from cluster.state import LOOPBACK, State, broker_id, load, log
 
 PROFILES = Path(__file__).parent.parent / "testbed" / "cluster" / "profiles"
 GROUP = '[[group]]\nnamespace = "a/b"\ntopics = 2\nmessages_per_s = [[0, 10], [10, 30]]\n'
@@ -137,8 +137,8 @@ def test_a_broker_that_does_not_run_cannot_leave(tmp_path: Path) -> None:
 
 
 def test_names_and_addresses(tmp_path: Path) -> None:
-    assert broker_id(3) == "127.0.1.3:8080"
-    assert log(tmp_path, "broker3") == tmp_path / "logs" / "127.0.1.3_8080" / "pulsar.log"
+    assert broker_id(3) == f"{LOOPBACK}.3:8080"
+    assert log(tmp_path, "broker3") == tmp_path / "logs" / f"{LOOPBACK}.3_8080" / "pulsar.log"
     assert log(tmp_path, "bookie").parent.parent.name == "logs-of-others"
     with pytest.raises(ClusterError, match="found broker 0, expected a number from 1"):
         broker_id(0)

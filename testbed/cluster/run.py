@@ -20,9 +20,9 @@ from cluster import places, tokens
 from cluster.java import BUILD, HERE, ClusterError, Memory, command
 from cluster.processes import end, end_all, start
 from cluster.quick import HOST_USAGE, ROUNDS, TRANSFERS, quickened
-from cluster.state import State, broker_id, host, is_known, load, log, store, web
+from cluster.state import NUMBER, State, broker_id, host, is_known, load, log, store, web
 
-FOLDER = BUILD / "run"
+FOLDER = BUILD / ("run" if NUMBER == 1 else f"run{NUMBER}")
 _READY_S = 180.0
 _POLL_S = 0.2
 _ZOOKEEPER = Memory(heap=96, direct=32)
@@ -57,13 +57,26 @@ def up(state: State, n_brokers: int) -> State:
 
 
 def prepare(state: State) -> None:
-    """Make an empty folder for a cluster, and stop what an earlier one left in it."""
-    if is_known(state.folder):
-        down(state.folder)
+    """Make an empty folder for a cluster, and stop what an earlier one left in it.
+
+    Quirks:
+        Namespaces have the same names for every cluster, so one that another left is stopped too.
+    """
+    for folder in (state.folder, *_of_namespaces(state)):
+        if is_known(folder):
+            down(folder)
     shutil.rmtree(state.folder, ignore_errors=True)
     for part in ("conf", "zookeeper", "bookie"):
         (state.folder / part).mkdir(parents=True)
     state.save()
+
+
+def _of_namespaces(state: State) -> list[Path]:
+    """Return the folders beside a cluster's own whose clusters have the names that it needs."""
+    if state.mode == "plain":
+        return []
+    beside = [path.parent for path in sorted(state.folder.parent.glob("run*/state.json"))]
+    return [it for it in beside if it != state.folder and load(it).mode == state.mode]
 
 
 def down(folder: Path) -> int:
