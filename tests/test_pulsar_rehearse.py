@@ -18,16 +18,14 @@ import pytest
 
 from beside import trimtab, wait_until
 from loopback_cluster import load_report
-from test_pulsar_faults import not_leading, number_of
-from test_pulsar_moves import N_TOPICS, NAMESPACE, WAIT_S, brokers, owners
+from test_pulsar_faults import not_leading, number_of, wait_until_gone
+from test_pulsar_moves import N_TOPICS, NAMESPACE, WAIT_S, brokers, owners, owners_of
 
 __all__ = ["brokers"]  # the fixture
 
-pytestmark = pytest.mark.pulsar
+pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("shared cluster")]
 
 SEEDS = 20
-#: Whoever was killed stays registered until its session has ended, s; as the cluster has it.
-SESSION_S = 12.0
 
 
 def topics(address: str) -> dict[str, float]:
@@ -106,11 +104,10 @@ def test_one_is_lost_and_one_is_added_as_it_was_rehearsed(
         more = rehearsal(tmp_path, left[0], "add 1")
         assert more["brokers"] == len(left)
     finally:
-        # As long as it is still registered it cannot come back.
-        time.sleep(max(0.0, began + SESSION_S - time.monotonic()))
+        wait_until_gone(victim)
         begin(load(FOLDER), number_of(victim))
     wait_until("all brokers tell", lambda: all_is_told(brokers), within_s=WAIT_S)
-    now = owners()
+    now = owners_of(after)
     moved = float(sum(now[name] != of for name, of in after.items()))
     beside("add", more, {"moves": moved})
     assert moved == more["courses"]["as planned"]["measures"]["moves"]["median"] == 0

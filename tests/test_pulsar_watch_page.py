@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["browser", "cluster"]  # the fixtures
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.browser]
+pytestmark = [
+    pytest.mark.pulsar,
+    pytest.mark.browser,
+    pytest.mark.xdist_group("watched cluster"),
+]
 
 LATER_MS = 240_000
 #: Brokers have only just started and share one CPU.
@@ -170,6 +174,7 @@ def test_a_cluster_that_has_changed_since_is_left_alone(
         unload(cluster, bundle, other)
         wait_until("a new owner", lambda: owner(cluster, bundle) not in {"", source})
         there = owner(cluster, bundle)
+        assert there
         page.locator("#approve").click()
         plans = page.locator("#plan, #past > li")
         reason = f"{bundle} is at {there}"
