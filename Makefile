@@ -200,7 +200,7 @@ pulsar-faults: $(READY) ## hurt a cluster of RELEASE=4.0.8 while bundles are mov
 # Mostly waiting: three clusters side by side, each with the files that need one like it.
 .PHONY: pulsar-test
 pulsar-test: $(READY) ## start clusters, load them, hurt them, gather, explain, move bundles, stop them
-	@$(RUN) pytest -m pulsar -n 3 --dist loadgroup tests/test_pulsar_*.py
+	@$(RUN) pytest -m pulsar -n 3 --dist loadscope tests/test_pulsar_*.py
 
 ##@ Seldom
 

@@ -13,6 +13,8 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 # `--doctest-modules` would import what has no tests, too.
 collect_ignore = [
@@ -27,6 +29,14 @@ settings.register_profile("quick", deadline=None, print_blob=True, max_examples=
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+#: Files that share a cluster, or the names that a cluster in namespaces takes of a machine.
+_CLUSTERS = {
+    name: {f"tests/test_pulsar_{file}.py" for file in files.split()}
+    for name, files in {
+        "shared": "cluster moves faults rehearse",
+        "namespaces": "extensible usage costs rollout",
+    }.items()
+}
 # Workers of one run have a cluster each, see testbed/cluster/state.py.
 if (_worker := os.environ.get("PYTEST_XDIST_WORKER")) is not None:
     os.environ["TRIMTAB_CLUSTER"] = str(1 + int(_worker.removeprefix("gw")))
@@ -46,14 +56,23 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for Spark, and what has a long form, so that nobody has to remember to.
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """Return who hands out the tests on real clusters, whole groups of files to a worker each."""
+    if config.getoption("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
 
-    What needs a real cluster stays in one worker file by file, where a file names no other group.
-    """
+    class ByCluster(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return next((group for group, files in _CLUSTERS.items() if file in files), file)
+
+    return ByCluster(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what asks for Spark, and what has a long form, so that nobody has to remember to."""
     for item in items:
-        if item.get_closest_marker("pulsar") and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         fixtures = getattr(item, "fixturenames", ())
         if "spark" in fixtures:
             item.add_marker("spark")

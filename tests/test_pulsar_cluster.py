@@ -23,7 +23,7 @@ import pytest
 from beside import ROOT, WAIT_S, running, trimtab, wait_until
 from loopback_cluster import asked, load_report
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("shared cluster")]
+pytestmark = pytest.mark.pulsar
 
 PROFILES = ROOT / "testbed" / "cluster" / "profiles"
 

@@ -25,7 +25,7 @@ from loopback_cluster import load_report
 from trimtab.live.apply.files import plan_of, write_plan
 from trimtab.live.control.plan import Plan
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("namespaces")]
+pytestmark = pytest.mark.pulsar
 
 UNEVEN = ROOT / "testbed" / "cluster" / "profiles" / "uneven.toml"
 MOVES, TOPICS = 3, 24

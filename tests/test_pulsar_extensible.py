@@ -23,7 +23,7 @@ import pytest
 
 from beside import trimtab
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("namespaces")]
+pytestmark = pytest.mark.pulsar
 
 _UNLOAD = re.compile(
     r"\[TransferShedder\] Unloading bundle: Unload\[sourceBroker=([^,]+), serviceUnit=([^,]+), "

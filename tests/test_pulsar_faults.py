@@ -46,7 +46,7 @@ from unruly_proxy import unruly_proxies
 
 __all__ = ["brokers"]  # the fixture
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("shared cluster")]
+pytestmark = pytest.mark.pulsar
 
 
 @pytest.fixture(autouse=True, scope="module")

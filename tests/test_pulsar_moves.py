@@ -26,7 +26,7 @@ from trimtab.live.control.entries import Asked
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan, PlannedMove, read_plan
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("shared cluster")]
+pytestmark = pytest.mark.pulsar
 
 NAMESPACE = "shop/moved"
 N_TOPICS = 24

@@ -23,7 +23,7 @@ from test_pulsar_moves import N_TOPICS, NAMESPACE, WAIT_S, brokers, owners, owne
 
 __all__ = ["brokers"]  # the fixture
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("shared cluster")]
+pytestmark = pytest.mark.pulsar
 
 SEEDS = 20
 

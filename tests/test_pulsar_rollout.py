@@ -36,7 +36,7 @@ from trimtab.live.control.rollout.account import rollout_account
 from trimtab.live.control.rollout.entries import read_rollout_entry
 from trimtab.live.control.rollout.plan import read_rollout
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("namespaces")]
+pytestmark = pytest.mark.pulsar
 
 NETWORK = NETWORKS["namespaces"]
 BROKERS = [f"{NETWORK}.{i}:8080" for i in (1, 2, 3)]

@@ -19,7 +19,7 @@ from cluster.state import State, web
 from beside import running
 from loopback_cluster import load_report
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("namespaces")]
+pytestmark = pytest.mark.pulsar
 
 #: A broker that has just started is busy with itself for a while, and counts its bundles' rates
 #: once a minute.

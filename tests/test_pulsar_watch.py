@@ -29,7 +29,7 @@ from beside import ROOT, WAIT_S, running, wait_until
 from loopback_cluster import asked
 from tests import prometheus_server as server
 
-pytestmark = [pytest.mark.pulsar, pytest.mark.xdist_group("watched cluster")]
+pytestmark = pytest.mark.pulsar
 
 STEADY = ROOT / "testbed" / "cluster" / "profiles" / "steady.toml"
 ADMIN, STORE_URL = web(1), f"zk://{STORE}:2181"

@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["browser", "cluster"]  # the fixtures
 
-pytestmark = [
-    pytest.mark.pulsar,
-    pytest.mark.browser,
-    pytest.mark.xdist_group("watched cluster"),
-]
+pytestmark = [pytest.mark.pulsar, pytest.mark.browser]
 
 LATER_MS = 240_000
 #: Brokers have only just started and share one CPU.
