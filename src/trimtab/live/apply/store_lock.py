@@ -63,7 +63,10 @@ _BROKERS = "/loadbalance/brokers"
 _SESSION_S = 10.0
 _ANSWER_S = 10.0
 _POLL_S = 0.5
-_UNKNOWN = "so whether somebody else holds the lock by now is not known"
+_UNKNOWN = (
+    "so whether somebody else holds the lock by now is not known, and nothing more is moved: see "
+    "whether ZooKeeper is up"
+)
 
 
 @dataclass(frozen=True, slots=True)
