@@ -28,7 +28,9 @@ _POLL_S = 0.2
 _ZOOKEEPER = Memory(heap=96, direct=32)
 _BOOKIE = Memory(heap=128, direct=96)
 _SETUP = Memory(heap=96, direct=64)
-_ZOOKEEPER_PORT, _BOOKIE_PORT = 2181, 3181
+_ZOOKEEPER_PORT = 2181
+#: A bookie listens at every address of the machine, so each cluster has a port of its own.
+_BOOKIE_PORT = 3180 + NUMBER
 
 
 def up(state: State, n_brokers: int) -> State:
@@ -43,7 +45,8 @@ def up(state: State, n_brokers: int) -> State:
     prepare(state)
     with stopped_on_failure(state.folder):
         places.make_for_store(state)
-        _require_free(store(state.network), _ZOOKEEPER_PORT)
+        for port in (_ZOOKEEPER_PORT, _BOOKIE_PORT):
+            _require_free(store(state.network), port)
         for number in range(1, n_brokers + 1):
             places.make_for_broker(state, number)
             _require_free(host(number, state.network), 8080)
@@ -227,7 +230,8 @@ def _printed(state: State, name: str) -> Path:
 def _conf(state: State, template: str, name: str | None = None, **more: str) -> str:
     text = (HERE / "conf" / template).read_text(encoding="utf-8")
     path = state.folder / "conf" / (name or template)
-    known = {"folder": str(state.folder), "store": store(state.network), "name": state.name, **more}
+    where = {"folder": str(state.folder), "store": store(state.network), "bookie": _BOOKIE_PORT}
+    known = {**where, "name": state.name, **more}
     path.write_text(Template(text).substitute(known), encoding="utf-8")
     return str(path)
 
