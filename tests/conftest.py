@@ -29,14 +29,6 @@ settings.register_profile("quick", deadline=None, print_blob=True, max_examples=
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
-#: Files that share a cluster, or the names that a cluster in namespaces takes of a machine.
-_CLUSTERS = {
-    name: {f"tests/test_pulsar_{file}.py" for file in files.split()}
-    for name, files in {
-        "shared": "cluster moves faults rehearse",
-        "namespaces": "extensible usage costs rollout",
-    }.items()
-}
 # Workers of one run have a cluster each, see testbed/cluster/state.py.
 if (_worker := os.environ.get("PYTEST_XDIST_WORKER")) is not None:
     os.environ["TRIMTAB_CLUSTER"] = str(1 + int(_worker.removeprefix("gw")))
@@ -62,10 +54,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
         return None
     from xdist.scheduler import LoadScopeScheduling
 
+    from loopback_cluster import group_of
+
     class ByCluster(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return next((group for group, files in _CLUSTERS.items() if file in files), file)
+            return group_of(nodeid.partition("::")[0])
 
     return ByCluster(config, log)
 
