@@ -14,14 +14,15 @@ from trimtab.live.control.drain import BrokerState, Frame, emptying, emptying_li
 from trimtab.live.control.guards import Pace, pace, standings
 from trimtab.live.control.headroom import Outlook, outlooks, refusal, remedies, spares_needed
 from trimtab.live.control.limits import Limits
-from trimtab.live.control.memory import Memory
+from trimtab.live.control.memory import Memory, Phase, remembered
 from trimtab.live.control.plan import Plan, PlannedMove
 from trimtab.live.control.rollout.memory import RolloutMemory
 from trimtab.live.control.rollout.plan import RolloutPlan
 from trimtab.live.control.rollout.step import Finish, RolloutView, step
-from trimtab.live.control.step import Wait
+from trimtab.live.control.step import Record, Wait
+from trimtab.live.control.step import step as next_act
 from trimtab.live.control.throttle import Bars, Health, bad_signs
-from trimtab.live.control.view import View
+from trimtab.live.control.view import BrokerView, View
 
 FRAME = Frame("demo", 1000.0, Limits())
 MOVES = (PlannedMove("t/n/1", "a", "b", ""), PlannedMove("t/n/2", "a", "b", ""))
@@ -148,6 +149,38 @@ def test_what_is_at_a_bar_is_no_bad_sign() -> None:
 
     assert bad_signs(Health(publish_latency_ms=bar), BARS) == ()
     assert len(bad_signs(Health(publish_latency_ms=math.nextafter(bar, math.inf)), BARS)) == 1
+
+
+# ------------------------------------------------------------------- what was under way
+
+ASKED = entries.Asked(1000.0, 0, "t/n/1", "a", "b")
+BEGUN = entries.Begun(2000.0, "digest", 7)
+
+
+def test_an_unload_without_an_answer_may_run_for_as_long_again_after_a_new_start() -> None:
+    memory = remembered([ASKED, BEGUN], (), 3000.0)
+    assert (memory.phase, memory.asked_s) == (Phase.ASKED, 2000.0)
+
+
+def test_a_new_start_changes_nothing_of_a_bundle_that_has_arrived() -> None:
+    memory = remembered([ASKED, entries.Verified(1500.0, 0), BEGUN], (), 3000.0)
+    assert (memory.phase, memory.asked_s, memory.verified_s) == (Phase.MOVED, 1000.0, 1500.0)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_effect_on_a_broker_that_does_not_answer_is_not_waited_for(*, is_there: bool) -> None:
+    plan = plan_of(MOVES, Limits())
+    silent = BrokerView(30.0, 0.0, 0.0, is_answering=False)
+    brokers = {"a": BrokerView(20.0, 9e9, 0.0, is_answering=True)}
+    brokers |= {"b": silent} if is_there else {}
+    memory = Memory(phase=Phase.MOVED, verified_s=1500.0)
+
+    act = next_act(plan, replace(view(1600.0), brokers=brokers), memory)
+
+    assert isinstance(act, Record)
+    assert isinstance(act.entry, entries.Effect)
+    assert act.entry.source_percent == 20.0
+    assert math.isnan(act.entry.destination_percent)
 
 
 # ---------------------------------------------------------------------------- accounts

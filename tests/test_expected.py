@@ -81,6 +81,16 @@ def test_a_later_move_goes_out_from_what_the_earlier_ones_did() -> None:
     assert second.after.source[0] < second.before.source[0]
 
 
+def test_the_destination_is_expected_from_where_it_stood_to_where_it_comes() -> None:
+    (effect,) = _effects(_learned(200), "t/a/1")
+    assert effect.before.destination is not None
+    assert effect.after.destination is not None
+    assert effect.after.destination[0] == effect.before.destination[0]
+    assert effect.after.destination[1] > effect.before.destination[1]
+    ends = (*effect.before.destination, *effect.after.destination)
+    assert all(each == round(each, 1) for each in ends)
+
+
 def test_where_another_resource_may_be_busiest_the_upper_end_is_open() -> None:
     known = _learned(60)
     (closed,) = _effects(known, "t/a/2", others={_A: 1.0})

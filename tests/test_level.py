@@ -90,6 +90,16 @@ def test_the_bundle_that_levels_best_goes_from_the_highest_to_the_lowest() -> No
     assert move.after.source[1] > 80
 
 
+def test_what_is_expected_of_usage_is_told_to_a_tenth() -> None:
+    _, plan = levelled({"a": (80.123, [7e6, 5e6, 3e6]), "b": (20.456, [1e6])}, Wish(1))
+    assert plan.moves
+    expected = [each for move in plan.moves for each in (move.before, move.after)]
+    intervals = [pair for each in expected for pair in (each.source, each.destination) if pair]
+    ends = [end for pair in intervals for end in pair]
+    assert len(ends) == 8
+    assert [round(end, 1) for end in ends] == ends
+
+
 def test_a_move_that_gains_too_little_is_not_made() -> None:
     brokers = {"a": (52.0, [1.0, 1]), "b": (50.0, [1.0])}
 

@@ -157,6 +157,44 @@ def test_without_metrics_a_digit_that_hangs_on_others_is_left_open(tmp_path: Pat
     assert "reasons" not in document
 
 
+def test_what_was_published_a_moment_before_a_round_may_have_come_or_not(tmp_path: Path) -> None:
+    """By what had come it agrees whatever the unprinted digits were; by what was on its way not."""
+    copy = tmp_path / "night"
+    shutil.copytree(NIGHT, copy)
+    shutil.rmtree(copy / "metrics")
+    log = copy / "logs" / "broker2" / "pulsar-broker.log.gz"
+    lines = gzip.decompress(log.read_bytes()).decode().splitlines()
+    time = "2026-11-21T06:31:22,"
+    at = max(i for i, it in enumerate(lines) if "publishing load report" in it and it[:20] < time)
+    late = time + "700" + lines.pop(at)[23:]
+    last = max(i for i, it in enumerate(lines) if it[:23] < late[:23] and it[:5] == "2026-")
+    lines.insert(last + 1, late)
+    log.write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
+
+    (round_,) = [
+        it
+        for it in explained(copy, tmp_path)["round_list"]
+        if it["time"].startswith("2026-11-21T06:31:22")
+    ]
+    assert round_["recomputed"]["equal"] is True
+    assert round_["recomputed"]["numbers"] == {"numbers_printed": 5, "states": 54}
+
+
+def test_a_sample_of_before_the_gauges_followed_says_nothing_of_a_round(tmp_path: Path) -> None:
+    """A leader sets them when a round's unloads have ended."""
+    copy = tmp_path / "night"
+    shutil.copytree(NIGHT, copy)
+    samples = sorted((copy / "metrics" / "broker1").iterdir())
+    before = max(path for path in samples if path.name < "2026-11-21T06-33-22")
+    text = gzip.decompress(before.read_bytes()).decode()
+    mine = [line for line in text.splitlines() if "pulsar_lb_resource_usage_stats" in line]
+    assert any('stat="avg"' in line for line in mine)
+    late = copy / "metrics" / "broker1" / "2026-11-21T06-33-22.950Z.prom.gz"
+    late.write_bytes(gzip.compress("\n".join([*mine, ""]).encode(), mtime=0))
+
+    assert verdicts(explained(copy, tmp_path)) == [True] * 13
+
+
 def test_without_what_a_broker_published_its_rounds_are_left_open(tmp_path: Path) -> None:
     def silent(text: str) -> str:
         return "\n".join(it for it in text.splitlines() if "LoadDataReporter" not in it) + "\n"

@@ -5,8 +5,9 @@ python -m tools.mutants --all ROOM...          all mutants of some rooms: hours
 python -m tools.mutants FILE...                all mutants of some files
 
 What survives is a hole in the tests, or changes nothing that anybody could see: then it
-stands in equivalent.txt, with the reason.  A mutant is tried against those of the tests near
-its file (`make near`) that need no JVM and no browser and reach its function.
+stands in equivalent.txt, with the reason.  A mutant of a room is tried against the room's own
+tests, and one of a file against the tests near it (`make near`): those that need no JVM and no
+browser and reach its function.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -25,12 +27,43 @@ from tools.mutants.trial import Trial, Verdict
 from tools.near import Imports
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
-#: Room → where it is.
+
+
+class Room(NamedTuple):
+    """Where a room is, and the tests that are to notice what is changed in it."""
+
+    places: tuple[str, ...]
+    #: Names of files, without what all begin with; those near each file where there are none.
+    tests: tuple[str, ...] = ()
+
+
 ROOMS = {
-    "strategies": ("src/trimtab/pulsar/shed", "src/trimtab/pulsar/place"),
-    "leader": ("src/trimtab/pulsar/leader", "src/trimtab/diagnose/replay"),
-    "guards": ("src/trimtab/live/control",),
-    "findings": ("src/trimtab/diagnose/findings",),
+    "strategies": Room(
+        ("src/trimtab/pulsar/shed", "src/trimtab/pulsar/place"),
+        (
+            *("java_agreement", "properties", "properties_of_placers", "candidates"),
+            *("worked_placements", "bounds_of_strategies", "extensible_manager"),
+            "replayed_nights",
+        ),
+    ),
+    "leader": Room(
+        ("src/trimtab/pulsar/leader", "src/trimtab/diagnose/replay"),
+        (
+            *("leader_parts", "leader_view", "load_data", "simulate_leader", "simulate_text"),
+            *("grace_doubt", "worked_placements", "zookeeper_diagnosis", "witness"),
+            *("diagnose_text", "replayed_nights", "extensible_manager", "gather_parts"),
+            *("bounds_of_the_leader", "simulate"),
+        ),
+    ),
+    "guards": Room(
+        ("src/trimtab/live/control",),
+        (
+            *("control", "control_faults", "drain", "expected", "headroom", "level", "restarts"),
+            *("rollout_step", "throttle", "journal", "apply", "bounds_of_guards", "rollout"),
+            "apply_words",
+        ),
+    ),
+    "findings": Room(("src/trimtab/diagnose/findings",)),
 }
 SAMPLE, SEED = 150, 1
 QUICK = "not spark and not browser and not pulsar and not prometheus"
@@ -70,12 +103,20 @@ def nearest(imports: Imports, path: Path) -> list[Path]:
     return sorted(tests, key=lambda test: (imports.distance(test, path), test))[:NEAREST]
 
 
-def tried(room: str, chosen: Sequence[Mutant]) -> Iterator[tuple[Mutant, Verdict]]:
-    """Try mutants of one room, and say what became of each that was not killed."""
+def tests_of(room: Room, chosen: Sequence[Mutant]) -> list[str]:
+    """Return the files of tests that mutants of a room are tried against."""
+    if room.tests:
+        return [str(ROOT / "tests" / f"test_{name}.py") for name in room.tests]
     imports = Imports()
-    tests = sorted(
+    return sorted(
         {str(test) for path in {it.path for it in chosen} for test in nearest(imports, path)}
     )
+
+
+def tried(
+    room: str, tests: Sequence[str], chosen: Sequence[Mutant]
+) -> Iterator[tuple[Mutant, Verdict]]:
+    """Try mutants of one room, and say what became of each that was not killed."""
     found: list[tuple[Mutant, Verdict]] = []
 
     def tell(mutant: Mutant, verdict: Verdict) -> None:
@@ -103,17 +144,18 @@ def main(arguments: list[str]) -> int:
     os.chdir(ROOT)
     is_all = "--all" in arguments
     names = [each for each in arguments if each != "--all"]
-    rooms = {each: ROOMS.get(each, (each,)) for each in names} or ROOMS
+    rooms = {each: ROOMS.get(each, Room((each,))) for each in names} or ROOMS
     listed = equivalent()
     lines, is_enough = [], True
-    for room, places in rooms.items():
-        every = [mutant for path in files_of(places) for mutant in mutants(path)]
+    for name, room in rooms.items():
+        every = [mutant for path in files_of(room.places) for mutant in mutants(path)]
         chosen = [mutant for mutant in every if mutant.name not in listed]
-        if room in ROOMS and not is_all:
+        if name in ROOMS and not is_all:
             chosen = random.Random(SEED).sample(chosen, min(SAMPLE, len(chosen)))
-        verdicts = Counter(str(verdict) for _, verdict in tried(room, chosen))
+        outcome = tried(name, tests_of(room, chosen), chosen)
+        verdicts = Counter(str(verdict) for _, verdict in outcome)
         lines.append(
-            line(room, verdicts, len(every) - len([m for m in every if m.name not in listed]))
+            line(name, verdicts, len(every) - len([m for m in every if m.name not in listed]))
         )
         print(lines[-1], flush=True)
         killed = verdicts[Verdict.KILLED] + verdicts[Verdict.TIMED_OUT]

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -83,11 +84,14 @@ class Trial:
                 places.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
 
         begin = time.process_time()
+        # Of threads that the test starts, too.
+        threading.setprofile(note)
         sys.setprofile(note)
         try:
             has_passed = _has_passed(item, follower)
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)
         self.seconds[item] = time.process_time() - begin
         if not has_passed:
             print(f"mutants: left out, as it does not pass: {item.nodeid}")

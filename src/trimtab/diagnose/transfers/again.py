@@ -5,42 +5,29 @@ Pure: lines, samples and changes of states in, rounds out.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice, product
+from itertools import chain
 from typing import Any, NamedTuple
 
 from trimtab.diagnose.night import (
     BrokerState,
-    Event,
     Move,
     Recomputed,
     Round,
-    Transition,
     Undecidable,
 )
 from trimtab.diagnose.transfers.printed import DecidedAgain, counted, differences
 from trimtab.diagnose.transfers.published import (
     LoadData,
-    Publication,
-    TakenBack,
-    TopBundles,
 )
-from trimtab.pulsar.channel import OWNED, SHEDDER, SPLITTING
+from trimtab.diagnose.transfers.states import By, Memory, Sources, available, states
+from trimtab.pulsar.channel import SHEDDER
 from trimtab.pulsar.model import TransferDecision
-from trimtab.pulsar.sequences.extensible.rounds import ExtensibleRound, Published, TopBundle
+from trimtab.pulsar.sequences.extensible.rounds import ExtensibleRound
 from trimtab.pulsar.sequences.extensible.stores import LoadStores
-from trimtab.pulsar.settings import BrokerLoadSettings, TransferShedderSettings
-from trimtab.pulsar.shed import ExtensibleShedderEntry
 
-#: Where a number is known to some digits, so many states are looked at.
-_STATES_MAX = 81
-#: What is published reaches the leader within so long; measured: some ms.
-_ON_ITS_WAY = timedelta(milliseconds=250)
-#: The registered brokers are printed so shortly before a decision.
-_LISTED = timedelta(seconds=20)
 #: An unload ends, and is counted, this long after it was ordered at most.
 _UNLOADING = timedelta(seconds=120)
 _AGREES = "every printed digit and every bundle agrees"
@@ -57,32 +44,14 @@ NOTHING_PUBLISHED = Undecidable(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """What the rounds are decided again from."""
+class _Tried(NamedTuple):
+    """A state that the leader may have had before it, and what comes of it."""
 
-    #: In order of time.
-    published: Sequence[Publication]
-    #: Lines of the kinds in `AROUND`, in order of time.
-    lines: Sequence[Event]
-    #: In order of time.
-    transitions: Sequence[Transition]
-    #: Log folder → (time, mean and deviation by the leader's gauges), in order of time.
-    gauges: Mapping[str, Sequence[tuple[datetime, Mapping[str, float]]]]
-    names: Mapping[str, str]
-
-
-#: Lines that tell what the leader knows besides.
-AROUND = frozenset({"available-brokers", "extensible-unload", "plays-leader"})
-
-
-class By(NamedTuple):
-    """What the leader decides by."""
-
-    shedder: ExtensibleShedderEntry
-    settings: TransferShedderSettings
-    loads: BrokerLoadSettings
-    grace_period_s: float
+    #: Where the round's lines differ.
+    differing: Sequence[str]
+    #: Whether all that it is made of is known whole.
+    is_exact: bool
+    decided: DecidedAgain
 
 
 class Again(NamedTuple):
@@ -92,23 +61,13 @@ class Again(NamedTuple):
     decided: DecidedAgain | None
 
 
-@dataclass(slots=True)
-class _Memory:
-    """What a leader remembers from round to round."""
-
-    hits: int | None = 0
-    #: When which bundle and which broker's bundle was unloaded last.
-    bundles: dict[str, datetime] = field(default_factory=dict)
-    brokers: dict[str, datetime] = field(default_factory=dict)
-
-
 def decided_again(rounds: Iterable[Round], sources: Sources, by: By) -> list[Again]:
     """Return the rounds of TransferShedder beside their recomputations, in order."""
-    memories: dict[tuple[int, str], _Memory] = {}
+    memories: dict[tuple[int, str], Memory] = {}
     every = sorted((r for r in rounds if r.strategy == SHEDDER), key=lambda r: r.number)
     again = []
     for number, logged in enumerate(every):
-        memory = memories.setdefault((logged.term, logged.log_broker), _Memory())
+        memory = memories.setdefault((logged.term, logged.log_broker), Memory())
         following = [r.time for r in every[number + 1 :] if r.log_broker == logged.log_broker]
         gauges = _gauges(sources, logged, following[0] if following else None)
         again.append(_round(logged, sources, by, (memory, gauges)))
@@ -117,7 +76,7 @@ def decided_again(rounds: Iterable[Round], sources: Sources, by: By) -> list[Aga
 
 
 def _round(
-    logged: Round, sources: Sources, by: By, known: tuple[_Memory, dict[str, float]]
+    logged: Round, sources: Sources, by: By, known: tuple[Memory, dict[str, float]]
 ) -> Again:
     """Return a round beside its recomputation."""
     memory, gauges = known
@@ -126,44 +85,47 @@ def _round(
         memory.hits = _printed_hits(logged)
         return Again(_with(logged, Recomputed(None, why)), None)
     assert memory.hits is not None
-    tried: list[tuple[list[str], DecidedAgain]] = []
-    is_whole = True
-    for round_, is_exact in _states(logged, sources, by, memory):
-        is_whole = is_whole and is_exact
-        decision, hits, load = _decide(round_, by, memory.hits)
-        decided = DecidedAgain(load, decision, hits, by.settings, gauges if is_exact else {})
-        tried.append((differences(logged, decided), decided))
-    best, decided = min(tried, key=lambda each: len(each[0]))
-    verdict = _verdict(logged, [found for found, _ in tried], best, is_whole=is_whole)
+    tried: list[list[_Tried]] = []
+    for together in states(logged, sources, by, memory):
+        tried.append([])
+        for round_, is_exact in together:
+            decision, hits, load = _decide(round_, by, memory.hits)
+            decided = DecidedAgain(load, decision, hits, by.settings, gauges if is_exact else {})
+            tried[-1].append(_Tried(differences(logged, decided), is_exact, decided))
+    decided = min(chain(*tried), key=lambda each: len(each.differing)).decided
+    verdict = _verdict(logged, tried)
     memory.hits = decided.hits
     for broker in decided.decision.rested:
         memory.brokers.pop(broker, None)
     return Again(_compared(logged, decided, verdict), decided)
 
 
-def _verdict(
-    logged: Round, found: Sequence[Sequence[str]], best: Sequence[str], *, is_whole: bool
-) -> Recomputed:
-    """Return whether a round agrees, given where each state that may have been differs."""
-    numbers = {"numbers_printed": counted(logged), "states": len(found)}
-    if not any(found) or (is_whole and not best):
+def _verdict(logged: Round, tried: Sequence[Sequence[_Tried]]) -> Recomputed:
+    """Return whether a round agrees, given where each state that may have been differs.
+
+    It agrees where it does whatever the unprinted digits were, by what had come until one of the
+    times at which the leader may have looked.
+    """
+    every = list(chain(*tried))
+    numbers = {"numbers_printed": counted(logged), "states": len(every)}
+    if any(not any(each.differing for each in together) for together in tried):
         return Recomputed(True, _AGREES, numbers)
-    if is_whole:
-        return Recomputed(False, "; ".join(best), numbers)
+    best, most = (choose(every, key=lambda each: len(each.differing)) for choose in (min, max))
+    if all(each.is_exact for each in every):
+        return Recomputed(False, "; ".join(best.differing), numbers)
     digits = "usage is known to two decimals of a percent, and a digit hangs on the others"
-    most: Sequence[str] = max(found, key=len)
-    return Recomputed(None, f"{digits} ({'; '.join(best or most)})", numbers)
+    return Recomputed(None, f"{digits} ({'; '.join(best.differing or most.differing)})", numbers)
 
 
-def _not_decidable(logged: Round, sources: Sources, memory: _Memory) -> str | None:
+def _not_decidable(logged: Round, sources: Sources, memory: Memory) -> str | None:
     """Return what is absent for a round; None if nothing is."""
     if memory.hits is None:
         return "how many rounds in a row were out of balance before is not known"
-    available = _available(logged, sources)
-    if available is None:
+    registered = available(logged, sources)
+    if registered is None:
         return "which brokers were registered is not in the log (loadBalancerDebugModeEnabled)"
     told = {each.broker for each in sources.published if isinstance(each, LoadData)}
-    silent = sorted(set(available) - told - set(_without_data(logged)))
+    silent = sorted(set(registered) - told - set(_without_data(logged)))
     if silent:
         return f"what {', '.join(silent[:3])} published is not in the recording"
     return None
@@ -183,123 +145,6 @@ def _printed_hits(logged: Round) -> int | None:
     return next((count for count in counts if count is not None), None)
 
 
-def _available(logged: Round, sources: Sources) -> tuple[str, ...] | None:
-    """Return the registered brokers as the leader printed them for a round."""
-    mine = [
-        line
-        for line in sources.lines
-        if line.kind == "available-brokers"
-        and line.log_broker == logged.log_broker
-        and timedelta(0) <= logged.time - line.time <= _LISTED
-    ]
-    return mine[-1].brokers if mine else None
-
-
-# ------------------------------------------------------------------ what the leader had
-
-
-def _states(
-    logged: Round, sources: Sources, by: By, memory: _Memory
-) -> Iterator[tuple[ExtensibleRound, bool]]:
-    """Yield what the leader may have had before it, and whether that is known whole."""
-    begin = _begin(logged, sources)
-    times = [each.time for each in sources.published]
-    first, last = bisect_left(times, begin), bisect_left(times, logged.time)
-    early = bisect_left(times, logged.time - _ON_ITS_WAY)
-    for until in dict.fromkeys((last, early)):
-        seen = sources.published[first:until]
-        loads, tops = _stores(seen)
-        names = list(loads)
-        is_whole = all(loads[name].usage.is_whole for name in names)
-        for usages in islice(product(*(loads[name].usage.values for name in names)), _STATES_MAX):
-            round_ = _as_round(logged, sources, by, memory)
-            published = {
-                name: _published(loads[name], usage)
-                for name, usage in zip(names, usages, strict=True)
-            }
-            bundles = {name: _listed(top) for name, top in tops.items()}
-            yield replace(round_, load_data=published, top_bundles=bundles), is_whole
-
-
-def _begin(logged: Round, sources: Sources) -> datetime:
-    """Return when the leader of a round began to listen: nothing from before is kept."""
-    began = [
-        line.time
-        for line in sources.lines
-        if line.kind == "plays-leader"
-        and line.log_broker == logged.log_broker
-        and line.time <= logged.time
-    ]
-    # It empties what it has a moment before it says so.
-    return began[-1] - _ON_ITS_WAY * 12 if began else logged.time - timedelta(days=1)
-
-
-def _stores(
-    published: Iterable[Publication],
-) -> tuple[dict[str, LoadData], dict[str, TopBundles]]:
-    """Return what stands in the leader's two stores, in the order in which it came there."""
-    loads: dict[str, LoadData] = {}
-    tops: dict[str, TopBundles] = {}
-    for each in published:
-        if isinstance(each, LoadData):
-            loads[each.broker] = each
-        elif isinstance(each, TopBundles):
-            tops[each.broker] = each
-        else:
-            _take_back(each, loads, tops)
-    return loads, tops
-
-
-def _take_back(back: TakenBack, loads: dict[str, LoadData], tops: dict[str, TopBundles]) -> None:
-    if back.has_load:
-        loads.pop(back.broker, None)
-    if back.has_bundles:
-        tops.pop(back.broker, None)
-
-
-def _published(load: LoadData, usage: float) -> Published:
-    return Published(load.updated_at_ms, load.throughput, (usage, load.smoothed), ())
-
-
-def _listed(top: TopBundles) -> tuple[TopBundle, ...]:
-    return tuple(TopBundle(name, (inward, outward)) for name, inward, outward in top.bundles)
-
-
-def _as_round(logged: Round, sources: Sources, by: By, memory: _Memory) -> ExtensibleRound:
-    """Return a round without its loads."""
-    over = logged.time - timedelta(seconds=by.grace_period_s)
-    return ExtensibleRound(
-        now_ms=_ms(logged.time),
-        load_data={},
-        top_bundles={},
-        available=_available(logged, sources),
-        recent_bundles=frozenset(b for b, time in memory.bundles.items() if time >= over),
-        recent_brokers={broker: _ms(time) for broker, time in memory.brokers.items()},
-        owners=_owners(logged.time, sources.transitions),
-        restricted=None,
-        filtered=None,
-        sheds=True,
-        selections=(),
-    )
-
-
-def _owners(time: datetime, transitions: Iterable[Transition]) -> dict[str, str]:
-    """Return by bundle the broker that counts as its owner, "" for none."""
-    owners: dict[str, str] = {}
-    for each in transitions:
-        if each.time >= time:
-            break
-        if each.verdict.startswith("ignored"):
-            continue
-        owner = {OWNED: each.target, SPLITTING: each.source}.get(each.state)
-        owners[each.bundle] = owner or ""
-    return owners
-
-
-def _ms(time: datetime) -> int:
-    return round(time.timestamp() * 1000)
-
-
 def _decide(round_: ExtensibleRound, by: By, hits: int) -> tuple[TransferDecision, int, Any]:
     """Return the decision, the hits after it, and the load."""
     stores = LoadStores(by.loads)
@@ -309,7 +154,7 @@ def _decide(round_: ExtensibleRound, by: By, hits: int) -> tuple[TransferDecisio
     return decision, after, load
 
 
-def _unloaded(memory: _Memory, logged: Round, sources: Sources) -> None:
+def _unloaded(memory: Memory, logged: Round, sources: Sources) -> None:
     """Note when what a round moved had moved."""
     for move in logged.moves:
         done = next(
@@ -328,9 +173,18 @@ def _unloaded(memory: _Memory, logged: Round, sources: Sources) -> None:
 
 
 def _gauges(sources: Sources, logged: Round, following: datetime | None) -> dict[str, float]:
-    """Return mean and deviation by the leader's first sample after a round and before the next."""
+    """Return mean and deviation by the leader's first sample that a round changed; none if none.
+
+    The gauges follow when a round's unloads have ended, so that a sample of soon after it may be
+    of the round before.
+    """
+    before: Mapping[str, float] = {}
     for time, values in sources.gauges.get(logged.log_broker, ()):
-        if time > logged.end and (following is None or time < following):
+        if following is not None and time >= following:
+            break
+        if time <= logged.end:
+            before = values
+        elif values != before:
             return dict(values)
     return {}
 

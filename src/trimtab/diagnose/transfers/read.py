@@ -12,13 +12,7 @@ import pyarrow as pa
 from trimtab.diagnose.cluster_tables import ClusterTables, among, log_events
 from trimtab.diagnose.course import Basis
 from trimtab.diagnose.night import Night
-from trimtab.diagnose.transfers.again import (
-    AROUND,
-    Again,
-    By,
-    Sources,
-    decided_again,
-)
+from trimtab.diagnose.transfers.again import Again, decided_again
 from trimtab.diagnose.transfers.published import (
     LINES,
     SMOOTHED,
@@ -27,6 +21,7 @@ from trimtab.diagnose.transfers.published import (
     samples,
 )
 from trimtab.diagnose.transfers.reasons import COUNTER, disagreeing, reasons
+from trimtab.diagnose.transfers.states import AROUND, By, Sources
 from trimtab.diagnose.usage import METRICS
 from trimtab.diagnose.wording import iso_time
 from trimtab.files.tables import DIAGNOSED, TRACED
