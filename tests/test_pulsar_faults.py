@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster.state import broker_id
 
 from beside import trimtab, wait_until
 from loopback_cluster import asked
@@ -195,6 +196,21 @@ def standing_still(name: str) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
+def wait_for_sessions(brokers: list[str]) -> None:
+    """Wait until all brokers are registered and write into the store: sessions may have ended."""
+
+    def can_write(broker: str) -> bool:
+        path = "brokers/configuration/loadBalancerSheddingEnabled/false"
+        try:
+            asked(f"http://{broker}", path, "POST")
+        except OSError:
+            return False
+        return True
+
+    wait_until("all brokers", lambda: set(called("GET", "brokers")) == set(brokers))
+    wait_until("sessions", lambda: all(map(can_write, brokers)))
+
+
 @dataclass(frozen=True)
 class Run:
     """A plan that was carried out while something stood still."""
@@ -206,7 +222,10 @@ class Run:
 
 
 def run_beside(plan: Plan, tmp_path: Path, words: list[str], name: str, still_s: float) -> Run:
-    """Carry a plan out, and have a process stand still so long once a bundle was asked for."""
+    """Carry a plan out, and have a process stand still so long once a bundle was asked for.
+
+    Whoever comes next finds a cluster that is whole again.
+    """
     path = tmp_path / "plan.json"
     write_plan(path, plan)
     with applying(path, words) as process:
@@ -215,6 +234,7 @@ def run_beside(plan: Plan, tmp_path: Path, words: list[str], name: str, still_s:
             # Of the length of a pause nothing else can be waited for.
             time.sleep(still_s)
         printed, _ = process.communicate(timeout=180)
+    wait_for_sessions([broker_id(number) for number in (1, 2, 3)])
     return Run(path, plan, process.returncode, printed)
 
 
@@ -416,20 +436,9 @@ def test_the_leader_is_drained(tmp_path: Path, brokers: list[str]) -> None:
     assert called("GET", "brokers/leaderBroker")["brokerId"] == leader
 
 
-def can_write() -> bool:
-    """Return whether brokers write into the store again, after it was gone."""
-    try:
-        called("POST", "brokers/configuration/loadBalancerSheddingEnabled/false")
-    except urllib.error.HTTPError:
-        return False
-    return True
-
-
 def test_the_metadata_store_is_gone_for_a_while(tmp_path: Path, brokers: list[str]) -> None:
     # Longer than the session of whoever holds the lock.
     run = run_beside_store(tmp_path, brokers, 15.0)
     assert run.code in {0, 1, 3}, run.printed
     assert "somebody else has taken the lock" not in run.printed
-    wait_until("all brokers", lambda: set(called("GET", "brokers")) == set(brokers))
-    wait_until("sessions", can_write)
     sound(run.plan, journal_of(run.path))

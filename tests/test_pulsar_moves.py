@@ -80,14 +80,17 @@ def owners_of(bundles: Iterable[str]) -> dict[str, str]:
 
 
 def switch_shedding_off() -> None:
-    """Set it, and wait until every broker goes by it: each learns of it on its own."""
-    called("POST", "brokers/configuration/loadBalancerSheddingEnabled/false")
+    """Set it, and again until every broker goes by it: who has only just started may miss it."""
 
     def is_off(broker: str) -> bool:
         settings = asked(f"http://{broker}", "brokers/configuration/runtime")
         return bool(settings["loadBalancerSheddingEnabled"] == "false")
 
-    wait_until("no shedding", lambda: all(map(is_off, called("GET", "brokers"))))
+    def all_are_off() -> bool:
+        called("POST", "brokers/configuration/loadBalancerSheddingEnabled/false")
+        return all(map(is_off, called("GET", "brokers")))
+
+    wait_until("no shedding", all_are_off)
 
 
 @contextmanager
