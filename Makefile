@@ -197,9 +197,10 @@ pulsar-moves: $(READY) ## record 64 moves of known bundles into OUT= (root; four
 pulsar-faults: $(READY) ## hurt a cluster of RELEASE=4.0.8 while bundles are moved, and write docs/faults.md (ten minutes)
 	@$(RUN) tools.fault_table $(RELEASE)
 
+# Mostly waiting: three clusters side by side, each with the files that need one like it.
 .PHONY: pulsar-test
-pulsar-test: $(READY) ## start a cluster, load it, hurt it, gather, explain, move bundles, stop it
-	@$(RUN) pytest -m pulsar
+pulsar-test: $(READY) ## start clusters, load them, hurt them, gather, explain, move bundles, stop them
+	@$(RUN) pytest -m pulsar -n 3 --dist loadscope tests/test_pulsar_*.py
 
 ##@ Seldom
 

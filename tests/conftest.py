@@ -13,6 +13,8 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 # `--doctest-modules` would import what has no tests, too.
 collect_ignore = [
@@ -27,6 +29,11 @@ settings.register_profile("quick", deadline=None, print_blob=True, max_examples=
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+# Workers of one run have a cluster each, see testbed/cluster/state.py.
+if (_worker := os.environ.get("PYTEST_XDIST_WORKER")) is not None:
+    os.environ["TRIMTAB_CLUSTER"] = str(1 + int(_worker.removeprefix("gw")))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the long form of tests that try what chance brings, and the repetition of one draw."""
     parser.addoption(
@@ -39,6 +46,21 @@ def pytest_configure() -> None:
     """Heed Ctrl-C as tests ask for it, though a shell that runs this behind itself ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """Return who hands out the tests on real clusters, whole groups of files to a worker each."""
+    if config.getoption("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    from loopback_cluster import group_of
+
+    class ByCluster(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid.partition("::")[0])
+
+    return ByCluster(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

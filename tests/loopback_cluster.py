@@ -16,9 +16,22 @@ from cluster.java import ClusterError
 from cluster.run import FOLDER, down, up
 from cluster.state import State, load
 
+#: Files that share a cluster, or the names that a cluster in namespaces takes of a machine.
+CLUSTERS = {
+    name: {f"tests/test_pulsar_{file}.py" for file in files.split()}
+    for name, files in {
+        "shared": "cluster moves faults rehearse",
+        "namespaces": "extensible usage costs rollout",
+    }.items()
+}
 BROKERS = 3
 #: Of Pulsar; another one is tried by `make pulsar-faults`.
 RELEASE = os.environ.get("PULSAR_RELEASE", "4.0.8")
+
+
+def group_of(file: str) -> str:
+    """Return the files that a file is to run after and never beside: their name, or its own."""
+    return next((name for name, files in CLUSTERS.items() if file in files), file)
 
 
 def shared_cluster() -> State:

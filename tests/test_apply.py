@@ -122,7 +122,7 @@ def test_a_bundle_that_is_no_more_is_skipped_and_the_next_is_moved(desk: Desk) -
     assert states(done) == ["skipped", "skipped", "verified"]
     assert [each.remark for each in done.moves[:2]] == [
         f"{split} was split into {halves[0]} and {halves[1]}: plan again to move these",
-        f"{gone} no longer exists: its namespace was deleted",
+        f"{gone} no longer exists: its namespace was deleted, so there is nothing to move",
     ]
     assert cluster.unloads == {plan.moves[2].bundle: 1}
 

@@ -20,10 +20,13 @@ from cluster.java import ClusterError, Memory
 from cluster.processes import Process, end, end_all, start
 from cluster.profile import read_profile
 from cluster.quick import HOST_USAGE, quickened
-from cluster.run import down, leave, stopped_on_failure
-from cluster.state import State, broker_id, load, log
+from cluster.run import down, leave, prepare, stopped_on_failure
+from cluster.state import LOOPBACK, Mode, State, broker_id, load, log
+
+from loopback_cluster import CLUSTERS
 
 PROFILES = Path(__file__).parent.parent / "testbed" / "cluster" / "profiles"
+MARK = "pytest.mark.pulsar"
 GROUP = '[[group]]\nnamespace = "a/b"\ntopics = 2\nmessages_per_s = [[0, 10], [10, 30]]\n'
 
 
@@ -129,6 +132,27 @@ def test_being_asked_to_end_leaves_nothing_running(tmp_path: Path, sleeper: Proc
     assert not sleeper.is_alive
 
 
+@pytest.mark.parametrize("mode", ["plain", "namespaces"])
+def test_of_clusters_side_by_side_those_in_namespaces_are_one(
+    tmp_path: Path, sleeper: Process, mode: Mode
+) -> None:
+    beside = tmp_path / "run2"
+    beside.mkdir()
+    State(beside, mode="namespaces", processes={"broker1": sleeper}).save()
+
+    prepare(State(tmp_path / "run", mode=mode))
+
+    assert sleeper.is_alive == (mode == "plain")
+
+
+def test_the_files_that_need_a_cluster_are_those_that_make_pulsar_test_names() -> None:
+    tests = Path(__file__).parent
+    marked = {path.name for path in tests.glob("test_*.py") if MARK in path.read_text()}
+
+    assert marked - {Path(__file__).name} == {path.name for path in tests.glob("test_pulsar_*.py")}
+    assert all((tests.parent / file).exists() for files in CLUSTERS.values() for file in files)
+
+
 def test_a_broker_that_does_not_run_cannot_leave(tmp_path: Path) -> None:
     state = State(tmp_path, processes={"broker1": Process(os.getpid(), 1)})
 
@@ -137,8 +161,8 @@ def test_a_broker_that_does_not_run_cannot_leave(tmp_path: Path) -> None:
 
 
 def test_names_and_addresses(tmp_path: Path) -> None:
-    assert broker_id(3) == "127.0.1.3:8080"
-    assert log(tmp_path, "broker3") == tmp_path / "logs" / "127.0.1.3_8080" / "pulsar.log"
+    assert broker_id(3) == f"{LOOPBACK}.3:8080"
+    assert log(tmp_path, "broker3") == tmp_path / "logs" / f"{LOOPBACK}.3_8080" / "pulsar.log"
     assert log(tmp_path, "bookie").parent.parent.name == "logs-of-others"
     with pytest.raises(ClusterError, match="found broker 0, expected a number from 1"):
         broker_id(0)

@@ -12,7 +12,7 @@ from cluster import kernel, places
 from cluster.java import ClusterError
 from cluster.kernel import Made, Step
 from cluster.run import down, prepare, stopped_on_failure
-from cluster.state import State, broker_id, load, log, store
+from cluster.state import LOOPBACK, State, broker_id, load, log, store
 
 BROKER = """\
 ip netns add trimtab-broker2
@@ -103,7 +103,7 @@ def make(state: State, n_brokers: int = 2) -> None:
 
 
 def test_addresses_go_by_the_mode(tmp_path: Path, state: State) -> None:
-    assert State(tmp_path).network == "127.0.1"
+    assert State(tmp_path).network == LOOPBACK
     assert broker_id(3, state.network) == "198.18.1.3:8080"
     assert store(state.network) == "198.18.1.250"
     folder = tmp_path / "logs" / "198.18.1.3_8080"

@@ -50,7 +50,8 @@ def test_what_is_not_known_is_not_room() -> None:
     found = judged(states(60.0, a=math.nan))
 
     assert refusal(found, 85.0) == (
-        "the usage of a in the end cannot be predicted: a usage now is not known"
+        "the usage of a in the end cannot be predicted: a usage now is not known; "
+        "see whether its load report tells one, and plan again"
     )
     assert refusal(found, 1e9) == ""
 

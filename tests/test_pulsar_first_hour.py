@@ -72,6 +72,7 @@ _SHAPES = (
 _AGAIN = re.compile(
     r"^trimtab: N\. BUNDLE: (?:went to BROKER instead|has no owner; looked up, so that .*)$"
     r"|^trimtab: waiting: BUNDLE was unloaded; BROKER has not taken it yet$|; N unloads"
+    r"|^trimtab: waiting: the unload of BUNDLE was called; it is not at its destination yet$"
     r"|^BROKER(?:, BROKER)*: started less than N s ago: its usage is not yet usual$"
 )
 

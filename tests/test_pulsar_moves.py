@@ -7,13 +7,15 @@ import signal
 import subprocess
 import time
 import urllib.error
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster.state import LOOPBACK, broker_id, web
+from cluster.state import STORE as STORE_HOST
 
 from beside import running, trimtab, wait_until
 from loopback_cluster import asked, shared_cluster
@@ -41,7 +43,7 @@ def called(method: str, path: str, body: object = None) -> Any:
     """Call the admin API of whichever broker answers; what is there already is no error."""
     for number in (1, 2, 3):
         try:
-            return asked(f"http://127.0.1.{number}:8080", path, method, body)
+            return asked(web(number), path, method, body)
         except urllib.error.HTTPError as error:
             if error.code == 409:
                 return None
@@ -52,20 +54,47 @@ def called(method: str, path: str, body: object = None) -> Any:
 
 
 def owners() -> dict[str, str]:
-    """Ask every broker what it owns of the namespace."""
+    """Ask every broker what it owns of the namespace; who does not answer is left out."""
     found = {}
     for broker in called("GET", "brokers"):
         try:
             path = f"brokers/loopback/{broker}/ownedNamespaces"
-            owned = asked(f"http://{broker}", path, within_s=5.0)
+            owned = asked(f"http://{broker}", path, within_s=20.0)
         except OSError:
             continue
         found |= {name: broker for name in owned if name.startswith(f"{NAMESPACE}/")}
     return found
 
 
+def owners_of(bundles: Iterable[str]) -> dict[str, str]:
+    """Return who has each of some bundles, once every one of them has an owner that says so."""
+    wanted, current = set(bundles), dict[str, str]()
+
+    def all_are_owned() -> bool:
+        current.clear()
+        current.update(owners())
+        return wanted <= set(current)
+
+    wait_until("owners", all_are_owned, within_s=WAIT_S, every_s=0.1)
+    return {bundle: current[bundle] for bundle in wanted}
+
+
+def switch_shedding_off() -> None:
+    """Set it, and again until every broker goes by it: who has only just started may miss it."""
+
+    def is_off(broker: str) -> bool:
+        settings = asked(f"http://{broker}", "brokers/configuration/runtime")
+        return bool(settings["loadBalancerSheddingEnabled"] == "false")
+
+    def all_are_off() -> bool:
+        called("POST", "brokers/configuration/loadBalancerSheddingEnabled/false")
+        return all(map(is_off, called("GET", "brokers")))
+
+    wait_until("no shedding", all_are_off)
+
+
 @contextmanager
-def counting(topics: list[str], network: str = "127.0.1") -> Iterator[list[dict[str, Any]]]:
+def counting(topics: list[str], network: str = LOOPBACK) -> Iterator[list[dict[str, Any]]]:
     """Run clients that count; when the block ends, the list has what became of each topic."""
     found: list[dict[str, Any]] = []
     addresses = "pulsar://" + ",".join(f"{network}.{i}:6650" for i in (1, 2, 3))
@@ -83,13 +112,13 @@ def counting(topics: list[str], network: str = "127.0.1") -> Iterator[list[dict[
 def brokers() -> Iterator[list[str]]:
     """The cluster, without shedding of its own, and with clients on every bundle."""
     shared_cluster()
-    called("POST", "brokers/configuration/loadBalancerSheddingEnabled/false")
+    switch_shedding_off()
     called("PUT", "tenants/shop", {"allowedClusters": ["loopback"]})
     called("PUT", f"namespaces/{NAMESPACE}", {"bundles": {"numBundles": 16}})
     topics = [f"persistent://{NAMESPACE}/t-{i}" for i in range(N_TOPICS)]
     with counting(topics) as counted:
         # Whatever the tests do to the cluster, no message is lost by it.
-        yield [f"127.0.1.{i}:8080" for i in (1, 2, 3)]
+        yield [broker_id(number) for number in (1, 2, 3)]
     called("DELETE", "brokers/configuration/loadBalancerSheddingEnabled")
     assert len(counted) == N_TOPICS
     for each in counted:
@@ -100,7 +129,7 @@ def acting(tmp_path: Path, broker: str) -> list[str]:
     return ["--admin", f"http://{broker}", "--state", str(tmp_path / "state")]
 
 
-STORE = ("--metadata", "zk://127.0.1.250:2181")
+STORE = ("--metadata", f"zk://{STORE_HOST}:2181")
 
 
 def planned(source: str, count: int, *takers: str) -> Plan:
@@ -155,7 +184,7 @@ def test_three_bundles_are_moved_and_verified(
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
     assert [move["state"] for move in told["moves"]] == ["verified"] * 3
-    now = owners()
+    now = owners_of(move.bundle for move in plan.moves)
     assert [now[move.bundle] for move in plan.moves] == [move.destination for move in plan.moves]
     kinds = [each["entry"] for each in entries(journal_of(path))]
     assert kinds.count("verified") == 3
@@ -165,7 +194,8 @@ def test_three_bundles_are_moved_and_verified(
 
 def test_a_broker_is_emptied_and_filled_again(tmp_path: Path, brokers: list[str]) -> None:
     broker = busiest()
-    had = {name for name, of in owners().items() if of == broker}
+    before = owners()
+    had = {name for name, of in before.items() if of == broker}
     path, back = tmp_path / "drain.json", tmp_path / "return.json"
     pace = ("--bar", "100", "--every", "0.5s")
     words = ["drain", broker, *acting(tmp_path, others(brokers, broker)[0]), *pace]
@@ -177,12 +207,12 @@ def test_a_broker_is_emptied_and_filled_again(tmp_path: Path, brokers: list[str]
     done = trimtab("apply", str(path), *acting(tmp_path, broker), "--yes", "--json")
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert broker not in owners().values()
+    assert broker not in owners_of(before).values()
     trimtab(*words, "-o", str(back), "--return", str(path))
     patient(back)
     done = trimtab("apply", str(back), *acting(tmp_path, broker), "--yes", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {name for name, of in owners().items() if of == broker} >= had
+    assert set(owners_of(had).values()) == {broker}
 
 
 def patient(path: Path) -> None:
@@ -226,9 +256,11 @@ def wait_for_entry(
     journal = journal_of(path)
 
     def is_there() -> bool:
+        # Looked at before the journal: it may be written just before the end.
+        has_ended = process.poll() is not None
         if journal.exists() and f'"entry": "{entry}"' in journal.read_text():
             return True
-        assert process.poll() is None
+        assert not has_ended
         return False
 
     # What comes next must not have happened yet when the test goes on.
@@ -254,7 +286,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path, brokers: list[str], entry:
     done = trimtab("apply", str(path), *words, "--yes", "--json")
 
     assert done.returncode == 0, done.stdout + done.stderr
-    now = owners()
+    now = owners_of(move.bundle for move in plan.moves)
     assert [now[move.bundle] for move in plan.moves] == [move.destination for move in plan.moves]
     told = entries(journal_of(path))
     tokens = [each["token"] for each in told if each["entry"] == "begun"]
@@ -296,9 +328,7 @@ def test_who_names_no_store_finds_the_lock_of_who_does(tmp_path: Path, brokers: 
     assert refused.returncode == 2, refused.stdout
     assert "another run acts: process" in refused.stderr
     assert entries(journal_of(path)) == []
-    foreign = trimtab(
-        "apply", str(path), *acting(tmp_path, source), "--metadata", "zk://127.0.1.250:2181/no"
-    )
+    foreign = trimtab("apply", str(path), *acting(tmp_path, source), STORE[0], f"{STORE[1]}/no")
     assert foreign.returncode == 2, foreign.stdout
     assert "found no node /loadbalance" in foreign.stderr
 
@@ -319,5 +349,6 @@ def test_the_marks_of_the_store_are_seen_by_whoever_does_not_act(brokers: list[s
             lock.take_back(brokers[2])
             assert not lock.is_stopped
         assert store.state().draining == frozenset()
-        now = store.owners([*owners(), f"{NAMESPACE}/0x0_0x1"])
-        assert now == owners() | {f"{NAMESPACE}/0x0_0x1": None}
+        there = owners_of(owners())
+        now = store.owners([*there, f"{NAMESPACE}/0x0_0x1"])
+        assert now == there | {f"{NAMESPACE}/0x0_0x1": None}

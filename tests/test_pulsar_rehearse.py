@@ -21,8 +21,8 @@ import pytest
 
 from beside import trimtab, wait_until
 from loopback_cluster import load_report
-from test_pulsar_faults import not_leading, number_of
-from test_pulsar_moves import N_TOPICS, NAMESPACE, WAIT_S, brokers, called, owners
+from test_pulsar_faults import not_leading, number_of, wait_until_gone
+from test_pulsar_moves import N_TOPICS, NAMESPACE, WAIT_S, brokers, called, owners, owners_of
 from trimtab.live.apply.journal import entries_of
 from trimtab.live.control.rollout.account import RolloutAccount, rollout_account
 from trimtab.live.control.rollout.entries import read_rollout_entry
@@ -33,8 +33,6 @@ __all__ = ["brokers"]  # the fixture
 pytestmark = pytest.mark.pulsar
 
 SEEDS = 20
-#: Whoever was killed stays registered until its session has ended, s; as the cluster has it.
-SESSION_S = 12.0
 
 
 def topics(address: str) -> dict[str, float]:
@@ -56,7 +54,9 @@ def rehearsal(tmp_path: Path, of: str, event: str) -> dict[str, Any]:
     """Return what is foretold of an event in two minutes."""
     out = tmp_path / event.partition(" ")[0]
     words = ("--for", "6m", "--seeds", str(SEEDS), "-o", str(out), "--json")
-    done = trimtab("rehearse", "--admin", f"http://{of}", f"{event} at +2m", *words)
+    asking = ("--admin", f"http://{of}", f"{event} at +2m")
+    # Twenty simulations twice over, on a machine that does other things.
+    done = trimtab("rehearse", *asking, *words, within_s=600.0)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     assert document["fidelity"]["is_trusted"] is None
@@ -114,11 +114,10 @@ def test_one_is_lost_and_one_is_added_as_it_was_rehearsed(
         more = rehearsal(tmp_path, left[0], "add 1")
         assert more["brokers"] == len(left)
     finally:
-        # As long as it is still registered it cannot come back.
-        time.sleep(max(0.0, began + SESSION_S - time.monotonic()))
+        wait_until_gone(victim)
         begin(load(FOLDER), number_of(victim))
     wait_until("all brokers tell", lambda: all_is_told(brokers), within_s=WAIT_S)
-    now = owners()
+    now = owners_of(after)
     moved = float(sum(now[name] != of for name, of in after.items()))
     beside("add", more, {"moves": moved})
     assert moved == more["courses"]["as planned"]["measures"]["moves"]["median"] == 0

@@ -170,6 +170,7 @@ def test_a_cluster_that_has_changed_since_is_left_alone(
         unload(cluster, bundle, other)
         wait_until("a new owner", lambda: owner(cluster, bundle) not in {"", source})
         there = owner(cluster, bundle)
+        assert there
         page.locator("#approve").click()
         plans = page.locator("#plan, #past > li")
         reason = f"{bundle} is at {there}"

@@ -1,11 +1,12 @@
-"""A ZooKeeper that wants TLS or a digest is got into by a client.conf, and no secret is shown."""
+"""A ZooKeeper that wants TLS, a digest or SASL is got into by a client.conf; no secret is shown."""
 
 from __future__ import annotations
 
 import subprocess
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +52,13 @@ def access(folder: Path, *lines: str, checks_host: bool = True) -> Access:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (f"zookeeperDigest={SECRET}", "found something else, expected user:password or file:///…"),
+        (f"zookeeperDigest={SECRET}", "found something else, expected user:password, file:///… or"),
+        (f"zookeeperSasl={SECRET}", "found something else, expected user:password, file:///… or"),
+        ("zookeeperSasl=env:TRIMTAB_NOWHERE", "found no variable TRIMTAB_NOWHERE, expected one"),
+        (
+            f"zookeeperSasl=trimtab:{SECRET}\nzookeeperDigest=trimtab:{SECRET}",
+            "found zookeeperDigest and zookeeperSasl, expected one of them",
+        ),
         (f"zookeeperDigest=:{SECRET}", "found something else, expected user:password"),
         ("zookeeperDigest=file:///nowhere/digest", "found /nowhere/digest, expected a file with"),
         ("zookeeperTls=yes", "key zookeeperTls: found 'yes', expected true or false"),
@@ -88,6 +95,20 @@ def test_a_digest_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
     assert there.store == access(tmp_path, DIGEST).store
 
 
+def test_a_login_may_lie_in_a_file_or_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "login"
+    secret.write_text(f"trimtab:{SECRET}\n", encoding="utf-8")
+    monkeypatch.setenv("TRIMTAB_LOGIN", f"trimtab:{SECRET}")
+    places = (f"trimtab:{SECRET}", f"file://{secret}", "env:TRIMTAB_LOGIN")
+    stores = [access(tmp_path, f"zookeeperSasl={each}").store for each in places]
+
+    assert stores[0]["sasl_options"]["password"] == SECRET
+    assert stores[0] == stores[1] == stores[2]
+    assert SECRET not in repr(access(tmp_path, f"zookeeperSasl={places[0]}"))
+
+
 # ------------------------------------------------------------ a real ZooKeeper
 
 
@@ -118,11 +139,7 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
         "admin.enableServer": "false",
         "tickTime": 500,
     }
-    conf = folder / "zoo.cfg"
-    conf.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
-    main = "org.apache.zookeeper.server.ZooKeeperServerMain"
-    java = [find_java() / "bin" / "java", "-Xmx128m", "-cp", f"{JARS}/*", main, conf]
-    with (folder / "log").open("wb") as log, subprocess.Popen(java, stdout=log, stderr=log) as it:
+    with served(folder, lines):
         client = KazooClient(
             hosts=f"127.0.0.1:{plain}", auth_data=[("digest", f"trimtab:{SECRET}")]
         )
@@ -138,6 +155,47 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
         finally:
             client.stop()
             client.close()
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return where one listens that takes only who logs in by SASL; it has what a cluster's has."""
+    folder, port = tmp_path_factory.mktemp("asking"), free_port()
+    jaas = folder / "jaas.conf"
+    module = "org.apache.zookeeper.server.auth.DigestLoginModule"
+    jaas.write_text(f'Server {{ {module} required user_trimtab="{SECRET}"; }};\n')
+    provider = "org.apache.zookeeper.server.auth.SASLAuthenticationProvider"
+    lines = {
+        **{"dataDir": folder / "data", "clientPortAddress": "127.0.0.1", "clientPort": port},
+        **{"authProvider.sasl": provider, "admin.enableServer": "false", "tickTime": 500},
+        **{"enforce.auth.enabled": "true", "enforce.auth.schemes": "sasl"},
+    }
+    known = {"mechanism": "DIGEST-MD5", "username": "trimtab", "password": SECRET}
+    with served(folder, lines, f"-Djava.security.auth.login.config={jaas}"):
+        client = KazooClient(hosts=f"127.0.0.1:{port}", sasl_options=known)
+        try:
+            client.start(WITHIN_S)
+            for path in ("/loadbalance/brokers", "/namespace"):
+                client.ensure_path(path)
+            client.create("/loadbalance/brokers/broker-1:8080", REPORT)
+            yield f"127.0.0.1:{port}"
+        finally:
+            client.stop()
+            client.close()
+
+
+@contextmanager
+def served(folder: Path, lines: Mapping[str, object], *options: str) -> Iterator[None]:
+    """Run a ZooKeeper with such a zoo.cfg, and such options of Java."""
+    conf = folder / "zoo.cfg"
+    conf.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
+    main = "org.apache.zookeeper.server.ZooKeeperServerMain"
+    words = ["-Xmx128m", *options, "-cp", f"{JARS}/*", main, conf]
+    java = [find_java() / "bin" / "java", *words]
+    with (folder / "log").open("wb") as log, subprocess.Popen(java, stdout=log, stderr=log) as it:
+        try:
+            yield
+        finally:
             it.terminate()
 
 
@@ -213,3 +271,83 @@ def test_who_may_not_get_in_is_told_where_to_look(
     found = access(tmp_path, *lines)
     with pytest.raises(GatherError, match=r"does it want TLS .zookeeperTls in the client.conf"):
         opened.enter_context(opened_store(f"zk://{zookeeper.secure}", 2.0, found.store))
+
+
+SASL = f"zookeeperSasl=trimtab:{SECRET}"
+
+
+@pytest.mark.slow
+def test_a_lock_that_is_made_after_a_login_is_its_owners(
+    asking: str, opened: ExitStack, tmp_path: Path
+) -> None:
+    ours = store(opened, asking, access(tmp_path, SASL))
+    with store_lock(ours) as lock:
+        assert lock.is_ours
+        assert ours.brokers() == {"broker-1:8080"}
+        (acl, *_), _ = ours.client.get_acls("/trimtab/lock")
+        assert (acl.id.scheme, acl.id.id) == ("sasl", "trimtab")
+
+
+@pytest.mark.slow
+def test_what_only_a_login_shows_is_recorded(asking: str, tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "night")
+    found = access(tmp_path, SASL)
+    counts = WatchedStore(asking, folder, threading.Event(), found.store).close()
+    folder.close()
+
+    assert counts.reports == 1
+    texts = [path.read_text(encoding="utf-8") for path in folder.path.rglob("*") if path.is_file()]
+    assert not any(SECRET in text for text in texts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lines", "advice"),
+    [
+        ((), "it takes only who logs in by SASL: see zookeeperSasl in the client.conf"),
+        (
+            ("zookeeperSasl=trimtab:another",),
+            "it ended the connection at the login: see user and password of zookeeperSasl in the",
+        ),
+    ],
+    ids=["nobody", "wrong"],
+)
+@pytest.mark.parametrize("way", ["lock", "watch"])
+def test_a_login_that_is_refused_is_told_in_one_line(
+    *, asking: str, tmp_path: Path, lines: tuple[str, ...], advice: str, way: str
+) -> None:
+    # The whole process: what a library's thread prints would stand beside the line.
+    access(tmp_path, *lines)
+    ways = {
+        "lock": "with opened_store('zk://' + sys.argv[1], 20.0, found.store): pass",
+        "watch": "WatchedStore(sys.argv[1], Folder(Path(sys.argv[2]) / 'night'), Event(), "
+        "found.store)",
+    }
+    code = f"""if True:
+        import sys
+        from pathlib import Path
+        from threading import Event
+        from trimtab.cli.surroundings import quiet_libraries
+        from trimtab.live.apply.store_lock import opened_store
+        from trimtab.live.gather.access import GatherError, read_access
+        from trimtab.live.gather.folder import Folder
+        from trimtab.live.gather.watched_store import WatchedStore
+        found = read_access(Path(sys.argv[2]) / "client.conf")
+        with quiet_libraries():
+            try:
+                {ways[way]}
+            except GatherError as error:
+                print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code, asking, str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+    )
+
+    assert done.stdout.startswith(f"zk://{asking}: {advice}"), done.stdout + done.stderr
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+    assert "another" not in done.stdout + done.stderr

@@ -6,9 +6,9 @@ import shutil
 import subprocess
 
 from cluster.java import BUILD, ClusterError
-from cluster.state import host
+from cluster.state import NUMBER, host
 
-FOLDER = BUILD / "tls"
+FOLDER = BUILD / (f"tls{NUMBER}" if NUMBER > 1 else "tls")
 #: Whom to trust: the certificate itself.
 TRUSTED = FOLDER / "broker.pem"
 PORT = 8443

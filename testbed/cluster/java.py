@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -39,6 +40,15 @@ def jars(release: str) -> Path:
     folder = BUILD / "jars" / release
     if folder.is_dir():
         return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{release}.lock").open("w") as lock:
+        # Whoever comes second waits, and finds what the first has fetched.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return folder if folder.is_dir() else _fetched(release, folder)
+
+
+def _fetched(release: str, folder: Path) -> Path:
+    """Have Maven fetch what a release stands on into a folder, and return the folder."""
     maven = shutil.which("mvn")
     if maven is None:
         raise ClusterError("no mvn on PATH: install Maven, which fetches Pulsar once a release")

@@ -8,6 +8,7 @@ class that reads CPU and network cards; it divides by the time that has really g
 
 from __future__ import annotations
 
+import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,8 @@ def quickened(release: str, part: Part = ROUNDS) -> Path:
         found = content.count(_MINUTES)
         raise ClusterError(f"{part.file} of {release}: found MINUTES {found} times, expected once")
     made.parent.mkdir(parents=True, exist_ok=True)
-    draft = made.with_suffix(".draft")
+    # Two clusters may be started at once.
+    draft = made.with_suffix(f".{os.getpid()}.draft")
     draft.write_bytes(content.replace(_MINUTES, _SECONDS))
     draft.rename(made)
     return folder

@@ -20,15 +20,17 @@ from cluster import places, tokens
 from cluster.java import BUILD, HERE, ClusterError, Memory, command
 from cluster.processes import end, end_all, start
 from cluster.quick import HOST_USAGE, ROUNDS, TRANSFERS, quickened
-from cluster.state import State, broker_id, host, is_known, load, log, store, web
+from cluster.state import NUMBER, State, broker_id, host, is_known, load, log, store, web
 
-FOLDER = BUILD / "run"
+FOLDER = BUILD / ("run" if NUMBER == 1 else f"run{NUMBER}")
 _READY_S = 180.0
 _POLL_S = 0.2
 _ZOOKEEPER = Memory(heap=96, direct=32)
 _BOOKIE = Memory(heap=128, direct=96)
 _SETUP = Memory(heap=96, direct=64)
-_ZOOKEEPER_PORT, _BOOKIE_PORT = 2181, 3181
+_ZOOKEEPER_PORT = 2181
+#: A bookie listens at every address of the machine, so each cluster has a port of its own.
+_BOOKIE_PORT = 3180 + NUMBER
 
 
 def up(state: State, n_brokers: int) -> State:
@@ -43,7 +45,8 @@ def up(state: State, n_brokers: int) -> State:
     prepare(state)
     with stopped_on_failure(state.folder):
         places.make_for_store(state)
-        _require_free(store(state.network), _ZOOKEEPER_PORT)
+        for port in (_ZOOKEEPER_PORT, _BOOKIE_PORT):
+            _require_free(store(state.network), port)
         for number in range(1, n_brokers + 1):
             places.make_for_broker(state, number)
             _require_free(host(number, state.network), 8080)
@@ -57,13 +60,26 @@ def up(state: State, n_brokers: int) -> State:
 
 
 def prepare(state: State) -> None:
-    """Make an empty folder for a cluster, and stop what an earlier one left in it."""
-    if is_known(state.folder):
-        down(state.folder)
+    """Make an empty folder for a cluster, and stop what an earlier one left in it.
+
+    Quirks:
+        Namespaces have the same names for every cluster, so one that another left is stopped too.
+    """
+    for folder in (state.folder, *_of_namespaces(state)):
+        if is_known(folder):
+            down(folder)
     shutil.rmtree(state.folder, ignore_errors=True)
     for part in ("conf", "zookeeper", "bookie"):
         (state.folder / part).mkdir(parents=True)
     state.save()
+
+
+def _of_namespaces(state: State) -> list[Path]:
+    """Return the folders beside a cluster's own whose clusters have the names that it needs."""
+    if state.mode == "plain":
+        return []
+    beside = [path.parent for path in sorted(state.folder.parent.glob("run*/state.json"))]
+    return [it for it in beside if it != state.folder and load(it).mode == state.mode]
 
 
 def down(folder: Path) -> int:
@@ -214,7 +230,8 @@ def _printed(state: State, name: str) -> Path:
 def _conf(state: State, template: str, name: str | None = None, **more: str) -> str:
     text = (HERE / "conf" / template).read_text(encoding="utf-8")
     path = state.folder / "conf" / (name or template)
-    known = {"folder": str(state.folder), "store": store(state.network), "name": state.name, **more}
+    where = {"folder": str(state.folder), "store": store(state.network), "bookie": _BOOKIE_PORT}
+    known = {**where, "name": state.name, **more}
     path.write_text(Template(text).substitute(known), encoding="utf-8")
     return str(path)
 

@@ -14,9 +14,11 @@ from cluster.kernel import Made
 from cluster.processes import Process
 
 Mode = Literal["plain", "namespaces"]
+#: Which cluster of this machine a process speaks of, from 1 on; tests run some side by side.
+NUMBER = int(os.environ.get("TRIMTAB_CLUSTER", "1"))
 #: The first three numbers of all addresses of a cluster, by its mode.  The second are some
 #: that were set aside for measurements between machines, so that they are nobody's.
-NETWORKS: dict[Mode, str] = {"plain": "127.0.1", "namespaces": "198.18.1"}
+NETWORKS: dict[Mode, str] = {"plain": f"127.0.{NUMBER}", "namespaces": "198.18.1"}
 LOOPBACK = NETWORKS["plain"]
 BROKERS_MAX = 200
 WEB_PORT = 8080

@@ -50,7 +50,10 @@ def return_plan(cluster: ConnectedCluster, drain: Drain, emptied: Plan) -> Plan:
     """
     if any(move.source != drain.broker for move in emptied.moves):
         sources = ", ".join(sorted({move.source for move in emptied.moves}))
-        raise GatherError(f"--return: found a plan that empties {sources}, not {drain.broker}")
+        raise GatherError(
+            f"--return: found a plan that empties {sources}, not {drain.broker}; expected the one "
+            f"by which {drain.broker} was emptied"
+        )
     made_s = time.time()
     there = cluster.admin.brokers()
     _require_there(drain.broker, there)
@@ -132,7 +135,7 @@ def takers_of(cluster: ConnectedCluster, drain: Drain) -> Sequence[str]:
     if not takers:
         raise GatherError(
             f"nobody can take the bundles of {drain.broker}: found no other broker that is not "
-            "being emptied itself"
+            "being emptied itself; add one, or fill one that was emptied by --return first"
         )
     return list(dict.fromkeys(takers))
 

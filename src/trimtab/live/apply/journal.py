@@ -74,7 +74,9 @@ def opened(path: Path, plan: str, read: Callable[[str], E]) -> Iterator[FileJour
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise JournalError(f"{path}: another run is carrying this plan out") from None
+            raise JournalError(
+                f"{path}: another run is carrying this plan out: wait for it to end"
+            ) from None
         keep_names(path.parent)
         yield FileJournal(path, _kept(path, plan, read, descriptor), descriptor)
     finally:

@@ -44,10 +44,10 @@ from trimtab.live.apply.post import (
 from trimtab.live.control.entries import Asked
 from trimtab.live.control.view import TAKEN
 from trimtab.live.gather.access import GatherError
+from trimtab.live.gather.store_access import store_client, unreached
 from trimtab.live.gather.watched_store import (
     ACL_CLOSED,
     NOTHING_ELSE,
-    SEE_ACCESS,
     owner_in,
     servers_of,
 )
@@ -63,7 +63,10 @@ _BROKERS = "/loadbalance/brokers"
 _SESSION_S = 10.0
 _ANSWER_S = 10.0
 _POLL_S = 0.5
-_UNKNOWN = "so whether somebody else holds the lock by now is not known"
+_UNKNOWN = (
+    "so whether somebody else holds the lock by now is not known, and nothing more is moved: see "
+    "whether ZooKeeper is up"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,15 +269,13 @@ def opened_store(
     """
     servers, _ = servers_of(metadata)
     where = f"zk://{servers}"
-    client = KazooClient(hosts=servers, timeout=_SESSION_S, **options)
+    client = store_client(servers, _SESSION_S, options)
     try:
         try:
             client.start(timeout=within_s)
             is_cluster = client.exists("/loadbalance") is not None
-        except (KazooTimeoutError, KazooException, OSError):
-            raise GatherError(
-                f"{where}: no ZooKeeper answers within {within_s:g} s: {SEE_ACCESS}"
-            ) from None
+        except (KazooTimeoutError, KazooException, OSError) as error:
+            raise GatherError(f"{where}: {unreached(error, options, within_s)}") from None
         if not is_cluster:
             raise GatherError(
                 f"{where}: found no node /loadbalance, expected a Pulsar cluster's; "

@@ -20,6 +20,12 @@ ASKED_TO_STOP = "asked to stop: by Ctrl-C, by a signal, or by the stop node or f
 #: By which the clocks of two machines may differ.
 _CLOCKS_APART_S = 300.0
 _SEE_BROKER = "see whether it is up, then plan again"
+_SEE_REPORTS = "see whether it is up and writes load reports"
+#: Said while it cannot be read whether Pulsar's own shedding is on.
+SHEDDING_UNKNOWN = (
+    "loadBalancerSheddingEnabled cannot be read, so Pulsar may move bundles, too: see whether the "
+    "leader answers, and whether the role may read its configuration"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,7 @@ def shedding(plan: Plan, view: View, memory: Memory) -> Objection | None:
     if plan.shedding_may_run_because or view.is_shedding is False:
         return None
     if view.is_shedding is None:
-        return Hold("loadBalancerSheddingEnabled cannot be read, so Pulsar may move bundles, too")
+        return Hold(SHEDDING_UNKNOWN)
     return Refusal(
         "Pulsar's own shedding is on, and would move bundles at the same time: set "
         "loadBalancerSheddingEnabled=false, or plan with --shedding-may-run-because and a reason"
@@ -119,7 +125,9 @@ def existence(plan: Plan, view: View, memory: Memory) -> Objection | None:
         return None
     if halves := view.replacements[bundle]:
         return Needless(f"{bundle} was split into {' and '.join(halves)}: plan again to move these")
-    return Needless(f"{bundle} no longer exists: its namespace was deleted")
+    return Needless(
+        f"{bundle} no longer exists: its namespace was deleted, so there is nothing to move"
+    )
 
 
 def owner(plan: Plan, view: View, memory: Memory) -> Objection | None:
@@ -127,12 +135,15 @@ def owner(plan: Plan, view: View, memory: Memory) -> Objection | None:
     move = plan.moves[memory.move]
     holder = memory.holder or move.source
     if move.bundle not in view.owners:
-        return Hold(f"the owner of {move.bundle} cannot be read")
+        return Hold(owner_unknown(move.bundle))
     obstacle = view.owners[move.bundle]
     if obstacle == move.destination:
         return Needless(f"{move.bundle} is at {move.destination} already")
     if obstacle is None:
-        return Hold(f"{move.bundle} has no owner: clients cannot use its topics")
+        return Hold(
+            f"{move.bundle} has no owner, so clients cannot use its topics: carrying the plan out "
+            "looks it up first, upon which it gets one"
+        )
     if obstacle != holder:
         return Refusal(
             f"{move.bundle} is at {obstacle}, not at {holder}: it was moved since, not by this "
@@ -234,6 +245,11 @@ GUARDS: tuple[Callable[[Plan, View, Memory], Objection | None], ...] = (
 )
 
 
+def owner_unknown(bundle: str) -> str:
+    """Return what is said while nobody tells who owns a bundle."""
+    return f"the owner of {bundle} cannot be read, so it is not touched: see whether brokers answer"
+
+
 def outside(usage_percent: float, expected: Interval | None) -> bool:
     """Return whether a usage is not as expected; one that is not known is not."""
     return expected is not None and not expected[0] <= usage_percent <= expected[1]
@@ -254,8 +270,13 @@ def _stale(plan: Plan, view: View, name: str, broker: BrokerView) -> Objection |
     if age_s <= plan.limits.report_age_max_s and not math.isnan(broker.usage_percent):
         return None
     if math.isnan(broker.usage_percent):
-        return Hold(f"{name} reports no usage, so whether it is overloaded is not known")
-    return Hold(f"{name} last reported its usage {age_s:.0f} s ago, so what it is now is not known")
+        return Hold(
+            f"{name} reports no usage, so whether it is overloaded is not known: {_SEE_REPORTS}"
+        )
+    return Hold(
+        f"{name} last reported its usage {age_s:.0f} s ago, so what it is now is not known: "
+        f"{_SEE_REPORTS}"
+    )
 
 
 def _over_s(memory: Memory, unloads: Collection[str], within_s: float) -> float:

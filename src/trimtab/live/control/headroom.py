@@ -81,7 +81,10 @@ def refusal(takers: Sequence[Outlook], bar_percent: float) -> str:
     unknown = [each.broker for each in above if math.isnan(each.then[1])]
     if unknown:
         names = ", ".join(unknown)
-        return f"the usage of {names} in the end cannot be predicted: a usage now is not known"
+        return (
+            f"the usage of {names} in the end cannot be predicted: a usage now is not known; see "
+            "whether its load report tells one, and plan again"
+        )
     few = "; ".join(
         f"{each.broker} is at {each.now:.0f} % and would come to {_words(each.then)}"
         for each in above[:_NAMED_MAX]

@@ -28,6 +28,7 @@ from trimtab.live.control.guards import (
     existence,
     objection,
     outside,
+    owner_unknown,
 )
 from trimtab.live.control.memory import Memory, Phase
 from trimtab.live.control.plan import Plan, PlannedMove
@@ -128,7 +129,7 @@ def _after_request(plan: Plan, view: View, memory: Memory, move: PlannedMove) ->
     if memory.answer is not None and memory.answer.status == REFUSED:
         return Record(Stopped(view.time_s, f"{move.bundle}: {memory.answer.text}"))
     if move.bundle not in view.owners:
-        return _wait(plan, view, memory, f"the owner of {move.bundle} cannot be read")
+        return _wait(plan, view, memory, owner_unknown(move.bundle))
     owner = view.owners[move.bundle]
     if owner == move.destination:
         return Record(Verified(view.time_s, memory.move))

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 #: Why a lock that was held is not held any more.
 TAKEN = (
-    "this run no longer holds the lock of the cluster: its session ended, or another run took it"
+    "this run no longer holds the lock of the cluster, so it moves nothing more: its session "
+    "ended, or another run took it"
 )
 
 

@@ -247,7 +247,10 @@ def _next(here: str, location: str | None) -> str:
     if not location or new.scheme not in {"http", "https"} or not new.hostname:
         raise _BrokenError(f"redirected to {location!r}, expected an address")
     if old.scheme == "https" and new.scheme == "http":
-        raise _BrokenError(f"redirected from https to {there}: not followed")
+        raise _BrokenError(
+            f"redirected from https to {there}: not followed, since it is not encrypted; do all "
+            "brokers have a webServicePortTls?"
+        )
     return there
 
 

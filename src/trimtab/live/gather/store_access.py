@@ -1,23 +1,80 @@
-"""How to get into a cluster's ZooKeeper: what a client.conf says of TLS and of a digest."""
+"""How to get into a cluster's ZooKeeper: what a client.conf says of TLS, a digest and SASL."""
 
 from __future__ import annotations
 
+import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kazoo.security import READ_ACL_UNSAFE, make_digest_acl
+from kazoo.client import KazooClient
+from kazoo.exceptions import (
+    AuthFailedError,
+    ConnectionLoss,
+    KazooException,
+    SessionClosedRequireSaslError,
+)
+from kazoo.handlers.threading import SequentialThreadingHandler
+from kazoo.security import READ_ACL_UNSAFE, make_acl, make_digest_acl
 
 from trimtab.files.errors import TrimtabError
 
 _TRUSTED = "zookeeperTlsTrustCertsFilePath"
 _CERTIFICATE, _KEY = "zookeeperTlsCertificateFilePath", "zookeeperTlsKeyFilePath"
+#: Raised by kazoo when a server does not like a login.
+_AT_LOGIN = (AuthFailedError, ConnectionLoss, SessionClosedRequireSaslError)
 _FLAGS = {"": False, "false": False, "true": True}
+
+
+class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
+    """Threads of kazoo whose end for a refused login prints no traceback: the caller says it."""
+
+    def spawn(self, func: Callable[..., object], *args: object, **kwargs: object) -> object:
+        def quiet() -> None:
+            with suppress(KazooException):
+                func(*args, **kwargs)
+
+        return super().spawn(quiet)
 
 
 class StoreAccessError(TrimtabError):
     """A key of a client.conf cannot be followed; says what was found and expected, no secret."""
+
+
+def store_client(servers: str, timeout_s: float, options: Mapping[str, Any]) -> KazooClient:
+    """Return a client of ZooKeeper that is not connected yet.
+
+    Args:
+        servers: with their ports, and the path behind them.
+        timeout_s: of the session.
+        options: from `store_options`.
+    """
+    if "sasl_options" not in options:
+        return KazooClient(hosts=servers, timeout=timeout_s, **options)
+    # kazoo writes into what it is told.
+    own = {**options, "sasl_options": {**options["sasl_options"]}, "handler": _Handler()}
+    return KazooClient(hosts=servers, timeout=timeout_s, **own)
+
+
+def unreached(error: Exception, options: Mapping[str, Any], within_s: float) -> str:
+    """Return why ZooKeeper was not reached, and what to look at.
+
+    Args:
+        error: that kazoo raised.
+        options: from `store_options`.
+        within_s: for which it was waited for.
+    """
+    if isinstance(error, SessionClosedRequireSaslError) and "sasl_options" not in options:
+        return "it takes only who logs in by SASL: see zookeeperSasl in the client.conf"
+    if "sasl_options" in options and isinstance(error, _AT_LOGIN):
+        return (
+            "it ended the connection at the login: see user and password of zookeeperSasl in the "
+            "client.conf"
+        )
+    see = "is it up, and does it want TLS (zookeeperTls in the client.conf)?"
+    return f"no ZooKeeper answers within {within_s:g} s: {see}"
 
 
 def store_options(
@@ -25,12 +82,18 @@ def store_options(
 ) -> Mapping[str, Any]:
     """Return what kazoo takes of a client.conf, besides the servers; nothing of it may be shown.
 
-    What is made with a digest can be changed by its owner alone, and read by everybody.
+    What is made with a digest, or by SASL, can be changed by its owner alone, and read by
+    everybody.
 
     Raises:
         StoreAccessError: a key cannot be followed.
     """
-    return _tls(client_conf, keys, checks_host=checks_host) | _digest(client_conf, keys)
+    digest, sasl = _digest(client_conf, keys), _sasl(client_conf, keys)
+    if digest and sasl:
+        raise StoreAccessError(
+            f"{client_conf}: found zookeeperDigest and zookeeperSasl, expected one of them"
+        )
+    return _tls(client_conf, keys, checks_host=checks_host) | digest | sasl
 
 
 def _tls(client_conf: Path, keys: Mapping[str, str], *, checks_host: bool) -> dict[str, Any]:
@@ -69,12 +132,38 @@ def _tls(client_conf: Path, keys: Mapping[str, str], *, checks_host: bool) -> di
 
 
 def _digest(client_conf: Path, keys: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options of `user:password`, or of `file:///…`, a file with that."""
-    value = keys.get("zookeeperDigest", "")
-    if not value:
+    """Return the options of a user whom ZooKeeper's ACLs know by a digest; none without one."""
+    if (known := _user(client_conf, keys, "zookeeperDigest")) is None:
         return {}
-    where = f"{client_conf}: key zookeeperDigest"
-    if value.startswith("file:"):
+    acl = [make_digest_acl(*known, all=True), *READ_ACL_UNSAFE]
+    return {"auth_data": [("digest", ":".join(known))], "default_acl": acl}
+
+
+def _sasl(client_conf: Path, keys: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of a user whom ZooKeeper's own login knows; none without one."""
+    if (known := _user(client_conf, keys, "zookeeperSasl")) is None:
+        return {}
+    user, password = known
+    return {
+        "sasl_options": {"mechanism": "DIGEST-MD5", "username": user, "password": password},
+        "default_acl": [make_acl("sasl", user, all=True), *READ_ACL_UNSAFE],
+    }
+
+
+def _user(client_conf: Path, keys: Mapping[str, str], key: str) -> tuple[str, str] | None:
+    """Return user and password of a key: `user:password`, or where that is; None without it."""
+    value = keys.get(key, "")
+    if not value:
+        return None
+    where = f"{client_conf}: key {key}"
+    if value.startswith("env:"):
+        name = value.removeprefix("env:")
+        value = os.environ.get(name, "")
+        if not value:
+            raise StoreAccessError(
+                f"{where}: found no variable {name}, expected one with user:password"
+            )
+    elif value.startswith("file:"):
         path = Path("/" + value.removeprefix("file:").lstrip("/"))
         try:
             value = path.read_text(encoding="utf-8").strip()
@@ -86,7 +175,6 @@ def _digest(client_conf: Path, keys: Mapping[str, str]) -> dict[str, Any]:
     if not (user and colon and password):
         # What was found may be most of a password.
         raise StoreAccessError(
-            f"{where}: found something else, expected user:password or file:///…"
+            f"{where}: found something else, expected user:password, file:///… or env:NAME"
         )
-    acl = [make_digest_acl(user, password, all=True), *READ_ACL_UNSAFE]
-    return {"auth_data": [("digest", value)], "default_acl": acl}
+    return user, password

@@ -14,8 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
+from kazoo.exceptions import (
+    AuthFailedError,
+    ConnectionLoss,
+    KazooException,
+    NoAuthError,
+    NoNodeError,
+    SessionClosedRequireSaslError,
+)
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat
 
@@ -33,12 +39,11 @@ from trimtab.live.gather.nodes import (
     NodeVersion,
     kind_of,
 )
+from trimtab.live.gather.store_access import store_client, unreached
 
 #: Options of a ZooKeeper that takes whoever comes.
 NOTHING_ELSE: Mapping[str, Any] = {}
-#: What may be wrong with one that does not answer.
-SEE_ACCESS = "is it up, and does it want TLS (zookeeperTls in the client.conf)?"
-ACL_CLOSED = "its ACLs do not let us: see zookeeperDigest in the client.conf"
+ACL_CLOSED = "its ACLs do not let us: see zookeeperDigest or zookeeperSasl in the client.conf"
 _ANSWER_S = 10.0
 #: Between two tries of what failed.
 _PAUSE_S = 1.0
@@ -101,7 +106,8 @@ class WatchedStore:
         self._n_reports = 0
         self._fault: str | None = None
         self._brokers: set[str] = set()
-        self._client = KazooClient(hosts=servers, timeout=_ANSWER_S, **options)
+        self._options = options
+        self._client = store_client(servers, _ANSWER_S, options)
         self._connect(servers)
         # From here on only the thread reads and records.
         self._thread = threading.Thread(target=self._run, name="watched-store", daemon=True)
@@ -130,9 +136,8 @@ class WatchedStore:
                 raise EndedError(where)
             if time.monotonic() >= last:
                 self._client.stop()
-                raise GatherError(
-                    f"{where}: no ZooKeeper answers within {_ANSWER_S:.0f} s: {SEE_ACCESS}"
-                )
+                why = unreached(KazooTimeoutError(), self._options, _ANSWER_S)
+                raise GatherError(f"{where}: {why}")
         # Watches are lost with a connection, so all is looked at again after each.
         self._client.add_listener(self._on_connection)
         try:
@@ -144,6 +149,9 @@ class WatchedStore:
             self._look(ROOTS)
         except NoAuthError:
             raise GatherError(f"{where}: {ACL_CLOSED}") from None
+        except (SessionClosedRequireSaslError, ConnectionLoss, AuthFailedError) as error:
+            self._client.stop()
+            raise GatherError(f"{where}: {unreached(error, self._options, _ANSWER_S)}") from None
         except (KazooException, KazooTimeoutError) as error:
             raise GatherError(f"{where}: {_named(error)}") from None
         except BaseException:

@@ -23,8 +23,8 @@ class Answer(Enum):
 
     APPROVED = "approved on the page"
     REFUSED = "refused on the page"
-    LATE = "nobody answered before the plan was too old"
-    WITHDRAWN = "the watch ended before anybody answered"
+    LATE = "nobody answered before the plan was too old, so nothing of it was moved"
+    WITHDRAWN = "the watch ended before anybody answered, so nothing of it was moved"
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,3 +262,24 @@ def moves(triples: Sequence[tuple[str, str, str | None]]) -> str:
 def verdict(equal: bool | None) -> str:
     """Return how a round stands to its recomputation."""
     return {True: "equal", False: "DIFFERS", None: "not decidable"}[equal]
+
+
+def missing(n_unexplained: int, n_late: int, n_rejected: int, rejected_because: str) -> list[str]:
+    """Return what a watch could not make out so far, and what that means, a sentence each."""
+    texts = []
+    if n_unexplained:
+        texts.append(
+            f"{n_unexplained} changes of owners that the log does not explain: somebody else moves "
+            "bundles, or lines of the log are not understood"
+        )
+    if n_late:
+        texts.append(
+            f"{n_late} load reports or owners came too late for the round they belong to: what "
+            "is said of it is without them"
+        )
+    if n_rejected:
+        texts.append(
+            f"{n_rejected} recorded lines could not be read, and count for nothing; the last: "
+            f"{rejected_because}"
+        )
+    return texts

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trimtab.files.visible import visible
-from trimtab.live.watch.document import words
+from trimtab.live.watch.document import missing, words
 from trimtab.live.watch.tally import PULSAR, SHADOW, View, standings
 
 #: Outcomes of a round that are summed up, in this order.
@@ -81,15 +81,5 @@ def summary(view: View) -> list[str]:
     if tally.acted is not None:
         counts = ", ".join(f"{count} {state}" for state, count in tally.moved.items())
         texts.append(f"moves of this watch: {counts or 'nothing'}")
-    if tally.unexplained:
-        texts.append(f"{tally.unexplained} changes of owners that the log does not explain")
     late, wrong = view.memory.n_late, view.n_rejected
-    texts += (
-        [f"{late} load reports or owners came too late for the round they belong to"]
-        if late
-        else []
-    )
-    because = view.rejected_because
-    return texts + (
-        [f"{wrong} recorded lines could not be read, the last: {because}"] if wrong else []
-    )
+    return [*texts, *missing(tally.unexplained, late, wrong, view.rejected_because)]

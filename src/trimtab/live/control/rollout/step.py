@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from trimtab.live.control.guards import ASKED_TO_STOP
+from trimtab.live.control.guards import ASKED_TO_STOP, SHEDDING_UNKNOWN
 from trimtab.live.control.rollout.entries import Back, Handed, HookEnded, RolloutEntry
 from trimtab.live.control.rollout.memory import Phase, RolloutMemory
 from trimtab.live.control.rollout.plan import RolloutPlan
 from trimtab.live.control.step import End, Wait
 from trimtab.live.control.view import TAKEN
 
+_ONE_LESS = "another broker less is one too many, so none is emptied: see whether it is up"
 #: By which two readings of one beginning may differ, s.
 _SAME_S = 0.5
 
@@ -117,8 +118,7 @@ def step(plan: RolloutPlan, turns: int, view: RolloutView, memory: RolloutMemory
     if memory.phase is Phase.AWAY:
         return _away(plan, plan.brokers[memory.turn], view, memory)
     if view.is_shedding is None:
-        why = "loadBalancerSheddingEnabled cannot be read, so Pulsar may move bundles, too"
-        return _wait(plan, view, memory, why)
+        return _wait(plan, view, memory, SHEDDING_UNKNOWN)
     return SwitchOff() if view.is_shedding else _here(plan, turns, view, memory)
 
 
@@ -192,10 +192,10 @@ def obstacle(plan: RolloutPlan, view: RolloutView) -> str:
     """Return what keeps any broker from being emptied or handed over; empty if nothing does."""
     for name in plan.brokers:
         if name not in view.brokers:
-            return f"{name} is not registered: another broker less is one too many"
+            return f"{name} is not registered: {_ONE_LESS}"
     for name, health in sorted(view.brokers.items()):
         if not health.is_answering:
-            return f"{name} does not answer: another broker less is one too many"
+            return f"{name} does not answer: {_ONE_LESS}"
         if health.trouble:
             return f"{name} is not healthy: {health.trouble}"
     return ""

@@ -6,7 +6,8 @@
   const number = new Intl.NumberFormat("en");
   const clock = (s) => new Date(1000 * s).toISOString().slice(11, 19) + "Z";
   const percent = (value) => (value === null ? "unknown" : `${value.toFixed(1)} %`);
-  const range = (ends) => (ends ? `${ends[0]} to ${ends[1]} %` : "anything");
+  const range = (ends) => (ends ? `${ends[0]} to ${ends[1]}\u00a0%` : "anything");
+  const age = (s) => (s < 120 ? `${s} s` : s < 7200 ? `${Math.round(s / 60)} min` : s < 172800 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} days`);
   const left = (s) => (s < 60 ? `${Math.round(s)} s` : `${Math.ceil(s / 60)} min`);
   let page = 0, last = null, digest = "", since = 0, answered = 0;
 
@@ -47,10 +48,10 @@
     flag(node, at !== null && at !== undefined);
     if (at !== null && at !== undefined) node.style.left = `${Math.min(100, at)}%`;
   };
-  const fill = (band, leader) => (tr, [name, now, low, high, from, to, rate, traffic, bundles, age]) => {
+  const fill = (band, leader) => (tr, [name, now, low, high, from, to, rate, traffic, bundles, old]) => {
     const [title, small] = tr.firstElementChild.children;
     put(title, name);
-    put(small, `${name === leader ? "leads · " : ""}${number.format(rate)} msg/s · ${traffic} MB/s · ${number.format(bundles)} bundle${bundles === 1 ? "" : "s"} · ${age} s ago`);
+    put(small, `${name === leader ? "leads · " : ""}${number.format(rate)} msg/s · ${traffic} MB/s · ${number.format(bundles)} bundle${bundles === 1 ? "" : "s"} · ${age(old)} ago`);
     const [value, track] = tr.lastElementChild.children;
     put(value, percent(now) + (from === null ? "" : `, then ${from} to ${to} %`));
     span(track.children[0], low, high);
@@ -76,6 +77,7 @@
     by("before").disabled = page === 0;
     by("after").disabled = page + 1 === pages;
     flag(by("bar-key"), band !== null && band.bar !== null);
+    flag(by("ahead-key"), brokers.some((each) => each[4] !== null));
   };
 
   // ------------------------------------------------------------------- course
@@ -112,18 +114,31 @@
   };
 
   // ------------------------------------------------------------------- beside
+  // What most look for; the others lie folded below.
+  const CHIEF = ["peak_percent", "end_spread_points", "excess_spread_points", "unloads", "disconnected_topics", "unavailability_s"];
+  const UNITS = { percent: "%", points: "points", min: "min", s: "s" };
+  const named = (measure) => {
+    const words = measure.split("_"), unit = UNITS[words.at(-1)];
+    return unit ? `${words.slice(0, -1).join(" ")}, ${unit}` : words.join(" ");
+  };
   const beside = ({ round, time, would, guessed, reasons, scores, unloads, verdicts }, head) => {
     const compared = Object.entries(verdicts).filter(([, n]) => n).map(([name, n]) => `${n} ${name}`).join(", ");
     put(by("beside"), round === null ? "No round has been decided yet." : `Round ${round}, ${clock(time)}: ${head.beside} would unload ${would}. So far it would have unloaded ${unloads[1]} bundles, Pulsar ${unloads[0]}. Rounds beside the leader's log: ${compared || "none"}.`);
     put(by("beside-doubt"), [guessed, ...reasons].filter(Boolean).join("; "));
-    flag(by("scores"), scores.length > 0);
-    list(by("scores").tBodies[0], scores, () => {
+    const chief = scores.filter(([measure]) => CHIEF.includes(measure));
+    outcomes("scores", chief);
+    outcomes("more-scores", scores.filter((each) => !chief.includes(each)));
+    flag(by("more"), scores.length > chief.length);
+  };
+  const outcomes = (id, scores) => {
+    flag(by(id), scores.length > 0);
+    list(by(id).tBodies[0], scores, () => {
       const tr = element("tr"), th = element("th");
       th.scope = "row";
       tr.append(th, element("td"), element("td"));
       return tr;
     }, (tr, [measure, pulsar, shadow, ends]) => {
-      put(tr.children[0], measure.replaceAll("_", " "));
+      put(tr.children[0], named(measure));
       put(tr.children[1], pulsar === null ? "unknown" : `${pulsar}`);
       put(tr.children[2], shadow === null ? "unknown" : `${shadow}${ends.length && ends[0] !== ends[1] ? ` (${ends[0] ?? "?"} to ${ends[1] ?? "?"})` : ""}`);
     });
@@ -226,7 +241,7 @@
     past(ended);
     if (!view) return;
     const { head, band } = view;
-    put(by("head"), `${head.pulsar} of ${head.release}, beside it ${head.beside} · ${head.leader ? `${head.leader} leads` : "nobody is known to lead"} · ${head.rounds} rounds`);
+    put(by("head"), `${head.pulsar} of ${head.release}, beside it ${head.beside} · ${head.leader ? `${head.leader} leads` : "nobody is known to lead"} · ${head.rounds} round${head.rounds === 1 ? "" : "s"}`);
     const usages = view.brokers.map((each) => each[1]).filter((each) => each !== null);
     put(by("answer"), usages.length ? `${number.format(usages.length)} broker${usages.length === 1 ? " stands" : "s stand"} at ${band.mean} % on average, from ${Math.min(...usages)} to ${Math.max(...usages)} %.` : "No broker's usage is known yet.");
     put(by("ahead"), `Predicted: ${view.ahead}.`);

@@ -17,7 +17,7 @@ from trimtab.live.control.account import account
 from trimtab.live.control.expected import forecast
 from trimtab.live.control.plan import Interval, Plan
 from trimtab.live.watch.desk import PlanProgress
-from trimtab.live.watch.document import moves, words
+from trimtab.live.watch.document import missing, moves, words
 from trimtab.live.watch.nouns import Steered
 from trimtab.live.watch.page.course import Course
 from trimtab.live.watch.page.moves import OwnerChanges
@@ -223,20 +223,13 @@ def _unread(view: View) -> list[str]:
     elif not term.log:
         texts.append("the leader's log is not read (--logs), so its rounds are not compared")
     elif term.misread:
-        texts.append(f"{term.misread} lines of the leader's log are not understood")
+        texts.append(
+            f"{term.misread} lines of the leader's log are not understood, so rounds and moves may "
+            "be missing here"
+        )
     if not view.settings.sees_writes:
         texts.append("ZooKeeper is not watched (--metadata): reports between two looks are missed")
-    if view.n_rejected:
-        texts.append(
-            f"{view.n_rejected} recorded lines could not be read, the last: {view.rejected_because}"
-        )
-    if memory.n_late:
-        texts.append(
-            f"{memory.n_late} load reports or owners came too late for the round they belong to"
-        )
-    if view.tally.unexplained:
-        count = view.tally.unexplained
-        texts.append(f"{count} changes of owners that the log does not explain")
+    texts += missing(view.tally.unexplained, memory.n_late, view.n_rejected, view.rejected_because)
     return [visible(each) for each in texts]
 
 
