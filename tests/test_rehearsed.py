@@ -10,13 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from test_recorded_traffic import MEASURED, THRESHOLD, two_brokers
+from trimtab.lab.costs.knowledge import CORES
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
 from trimtab.lab.reconstruct.leadership import continuation
 from trimtab.lab.rehearsal.disturbed import disturbed, rehearsed, remaining
+from trimtab.lab.rehearsal.going_on import besides_of
 from trimtab.lab.rehearsal.measures import Bar, by_name, course, measures
 from trimtab.lab.rehearsal.plan import Rehearsal, Scaling
+from trimtab.lab.rehearsal.processes import Process
 from trimtab.lab.simulate.world import Event, Kind, Run
 from trimtab.trials.rehearse.verdict import WANTED, Holding, Verdict
+from trimtab.trials.rehearse.work import Courses
 
 FROM_S = 120.0
 BAR = Bar(peak_percent=85.0, over_min=3.0, topics=None, ownerless_s=60.0)
@@ -51,6 +55,30 @@ def test_up_to_the_event_nothing_is_otherwise(again: Rebuilt) -> None:
     ):
         usage = run_of(again, **planned).usage[:ticks, :2]
         assert usage.tobytes() == run_of(again).usage[:ticks].tobytes()
+
+
+def test_who_is_restarted_warms_up_as_some_process_did(again: Rebuilt) -> None:
+    back_s = FROM_S + 30.0
+    events = (Event(FROM_S, Kind.LEAVE, (1,)), Event(back_s, Kind.JOIN, (1,)))
+    plan = Rehearsal(FROM_S, THRESHOLD, events)
+    young = Process(0, 60.0, (20.0, 10.0, 5.0, 0.0, 0.0))
+    cold, warm = (
+        Courses(again, (again.used.costs,), {"planned": plan}, BAR, like) for like in ((young,), ())
+    )
+    usages = [
+        rehearsed(again, plan, again.used.costs, 0, besides_of(again, events, each.like, 60.0))
+        for each in (cold, warm)
+    ]
+    first, last = (round((back_s + at_s) / again.grid.tick_s) for at_s in (10.0, 50.0))
+    own, other = (run.usage[first:last, 1].mean() for run in usages)
+    by_cores = again.used.known.brokers.by_cores[1] / CORES
+    assert own - other == pytest.approx(20.0 * by_cores, rel=0.2)
+    # As a task it is the same, and what was run of the one is not taken for the other.
+    (task,) = cold.tasks("planned", [0])
+    numbers = cold(task).numbers
+    assert numbers is not None
+    assert numbers["peak_percent"] == measures(usages[0], BAR)["peak_percent"]
+    assert cold.basis()["plans"] != warm.basis()["plans"]
 
 
 def test_who_is_lost_stays_away_and_its_bundles_wait_for_its_session(again: Rebuilt) -> None:
