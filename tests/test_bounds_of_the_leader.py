@@ -10,16 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cluster_text import cluster
 from tests.watched_nights import seen
 from trimtab.diagnose.replay.busy_leader import unloading
 from trimtab.diagnose.replay.missed_writes import missed_write, write_time
 from trimtab.diagnose.replay.replay import Replaying, decided
+from trimtab.diagnose.replay.round_columns import too_large
 from trimtab.pulsar.leader.averages import LeaderAverages
 from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.leader.samples import Waiting
 from trimtab.pulsar.leader.time_average import averaged, left_of_average
 from trimtab.pulsar.leader.top_bundles import BundleStats, top_bundles
 from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.map_order import spreads
+from trimtab.pulsar.model import MEBIBYTE, Decision, Reason
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
 
@@ -45,6 +49,18 @@ def test_no_two_sets_of_known_bundles_have_the_same_version() -> None:
         change()
         versions.append(rows.version)
     assert all(before < after for before, after in pairwise(versions))
+
+
+def test_what_is_known_of_a_row_stays_with_it_when_room_is_made() -> None:
+    rows, named = BundleRows(), [f"t/n{i % 3}/b{i}" for i in range(70)]
+    for at in (0, 1, 2, 3, 5, 9, 40):
+        rows.know(rows.rows(named[:at])[rows.version :])
+    rows.rows(named)
+
+    assert rows.named(np.arange(70)) == tuple(named)
+    assert rows.spread[:70].tolist() == spreads(named).tolist()
+    assert np.flatnonzero(rows.is_known[:70]).tolist() == sorted(rows.known.values())
+    assert np.flatnonzero(rows.of_namespace("t/n1")).tolist() == [*range(1, 70, 3)]
 
 
 def test_who_knows_nothing_new_has_changed_nothing() -> None:
@@ -129,6 +145,44 @@ def test_how_far_apart_two_bundles_are_equal(release: str, more: float, is_equal
     orders = [[light, heavy], [heavy, light]]
     first = {top_bundles(order, 1, release)[0].bundle for order in orders}
     assert first == ({0, 1} if is_equal else {1})
+
+
+# ------------------------------------------------------------------ what did not fit
+
+STUCK = cluster(("a cpu:0.9 x=3 y=1 z=0 w=0.5:recent", "b cpu:0.8 u=1.5", "c cpu:0.1 v=0.1"))
+
+
+def decided_for(reason: Reason, offload_mib_s: float, rate: float | None = None) -> Decision:
+    """Return a decision in which two brokers keep all they have."""
+    offload = np.array([offload_mib_s * MEBIBYTE, 2.0 * MEBIBYTE, np.nan])
+    is_rate = None if rate is None else np.array([True, False, False])
+    if rate is not None:
+        offload[0] = rate
+    reasons = (reason, Reason.NO_BUNDLES, Reason.BALANCED)
+    return Decision((), reasons, np.zeros(3), 0.0, offload, is_rate)
+
+
+def lightest(decision: Decision) -> list[tuple[str, str, float, bool]]:
+    return [
+        (row["source"], row["bundle"], row["carried"] / MEBIBYTE, row["is_rate"])
+        for row in too_large(STUCK, decision)
+    ]
+
+
+def test_the_lightest_bundle_that_may_go_and_carries_anything_was_too_large() -> None:
+    assert lightest(decided_for(Reason.NO_BUNDLES, 0.9)) == [("a", "y", 1.0, False)]
+    assert lightest(decided_for(Reason.SOLE_BUNDLE, 0.9)) == [("a", "y", 1.0, False)]
+    # It would have fitted, or nothing was asked of anybody.
+    assert lightest(decided_for(Reason.NO_BUNDLES, 1.0)) == []
+    assert lightest(decided_for(Reason.NO_BUNDLES, 0.0)) == []
+    assert lightest(decided_for(Reason.BALANCED, 0.9)) == []
+
+
+def test_what_is_asked_in_messages_is_compared_in_messages() -> None:
+    (row,) = too_large(STUCK, decided_for(Reason.NO_BUNDLES, 0.0, rate=10.0))
+    assert (row["bundle"], row["carried"], row["offload"]) == ("y", MEBIBYTE / 1024, 10.0)
+    assert row["is_rate"]
+    assert too_large(STUCK, decided_for(Reason.NO_BUNDLES, 0.0, rate=2000.0)) == []
 
 
 # ------------------------------------------------------------------ what was written and missed

@@ -1,19 +1,24 @@
-"""What the replay of each shipped night has of every round and placement, to the last digit.
+"""What the replay of some nights has of every round and placement, to the last digit.
 
 Without Java: a change of one number anywhere on the way from the store's files to a decision shows
 here.  Whether the decisions are those of the real leader is asked by tests/test_recorded.py.
+Four nights are real; one is simulated, in which the leader changes.
 """
 
 from __future__ import annotations
 
+import gzip
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
+from click.testing import CliRunner
 from pytest_regressions.file_regression import FileRegressionFixture
 
+from trimtab.cli import main
 from trimtab.diagnose.diagnosis import diagnose
 from trimtab.ingest.pipeline import ingest
 from trimtab.ingest.recording import open_recording
@@ -26,6 +31,26 @@ NIGHTS = {
     "uniform": ROOT / "recordings" / "uniform",
     "young": ROOT / "tests" / "testdata" / "recordings" / "young",
 }
+
+SCENARIO = """
+[run]
+minutes = 16
+event_at_min = 8
+
+[[machines]]
+count = 3
+
+[[bundles]]
+count = 12
+
+[start]
+owners = "usage"
+usage_percent = [75, 40, 30]
+
+[[events]]
+at_min = 8
+what = "leader"
+"""
 
 
 def rows(tables: Path, name: str) -> list[dict[str, Any]]:
@@ -58,15 +83,69 @@ def placements(tables: Path) -> Iterator[str]:
         yield from [f"  doubt: {row['doubt']}"] if row["doubt"] else []
 
 
+def replayed(night: Path, folder: Path) -> str:
+    """Return what the replay of a night has."""
+    with open_recording(night) as recording:
+        ingest(Here(), recording, folder / "tables")
+    diagnose(Here(), folder / "tables", recording.cluster)
+    return "\n".join([*rounds(folder / "tables"), *placements(folder / "tables"), ""])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NIGHTS)
 def test_every_round_and_placement_of_a_night_is_as_it_was(
     name: str, tmp_path: Path, file_regression: FileRegressionFixture
 ) -> None:
-    with open_recording(NIGHTS[name]) as recording:
-        ingest(Here(), recording, tmp_path / "tables")
-    diagnose(Here(), tmp_path / "tables", name)
-    lines = [*rounds(tmp_path / "tables"), *placements(tmp_path / "tables")]
-    file_regression.check("\n".join([*lines, ""]), fullpath=FIXTURES / f"{name}.txt")
+    text = replayed(NIGHTS[name], tmp_path)
+    file_regression.check(text, fullpath=FIXTURES / f"{name}.txt")
+
+
+@pytest.mark.slow
+def test_a_leader_of_before_looks_at_reports_while_it_unloads(
+    tmp_path: Path, file_regression: FileRegressionFixture
+) -> None:
+    night = shutil.copytree(NIGHTS["uniform"], tmp_path / "uniform")
+    about = night / "recording.toml"
+    about.write_text(about.read_text("utf-8").replace('"4.0.8"', '"3.0.7"'), encoding="utf-8")
+
+    text = replayed(night, tmp_path)
+
+    assert text != (FIXTURES / "uniform.txt").read_text("utf-8")
+    file_regression.check(text, fullpath=FIXTURES / "uniform-3.0.7.txt")
+
+
+@pytest.mark.slow
+def test_of_a_leader_whose_log_begins_late_every_selection_is_made_again(
+    tmp_path: Path, file_regression: FileRegressionFixture
+) -> None:
+    night = shutil.copytree(NIGHTS["threshold"], tmp_path / "threshold")
+    (night / "store" / "leader.jsonl.gz").unlink()
+    log = night / "logs" / "broker1" / "pulsar-broker.log.gz"
+    lines = gzip.decompress(log.read_bytes()).decode().splitlines()
+    kept = [line for line in lines if "2026-11-21T06:44:00" < line[:19]]
+    log.write_bytes(gzip.compress("\n".join([*kept, ""]).encode(), mtime=0))
+
+    text = replayed(night, tmp_path)
+
+    assert "the log of broker1 begins after its election" in text
+    file_regression.check(text, fullpath=FIXTURES / "threshold-late.txt")
+
+
+@pytest.mark.slow
+def test_every_round_and_placement_of_two_leaders_is_as_it_was(
+    tmp_path: Path, file_regression: FileRegressionFixture
+) -> None:
+    scenario = tmp_path / "two-leaders.toml"
+    scenario.write_text(SCENARIO, encoding="utf-8")
+    night = tmp_path / "two-leaders"
+    words = ["record", str(scenario), "-o", str(night), "--noise", "60", "--seed", "3"]
+    done = CliRunner().invoke(main, [*words, "--strategy", "ThresholdShedder"])
+    assert done.exit_code == 0, done.output
+
+    text = replayed(night, tmp_path)
+
+    assert {"term 1 ", "term 2 "} <= {line[:7] for line in text.splitlines()}
+    file_regression.check(text, fullpath=FIXTURES / "two-leaders.txt")
 
 
 FIXTURES = ROOT / "tests" / "testdata" / "replayed"
