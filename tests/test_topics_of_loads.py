@@ -306,9 +306,10 @@ def test_a_break_is_written_down_and_warned_of(
     assert "Not all that brokers published of their loads is in the recording" in warning
     assert re.search(r"not listened to \d times, \d+\.\d s in all", warning)
     assert any("loadBalancerDebugModeEnabled=false" in it for it in found.warnings)
-    troubles = (tmp_path / "night" / "gather.jsonl").read_text()
-    assert "AlreadyClosed" in troubles
-    assert "found no JSON" in troubles
+    text = (tmp_path / "night" / "gather.jsonl").read_text().splitlines()
+    asked = [it for it in map(json.loads, text) if LOADS in it.get("asked", "")]
+    assert [it.get("error", it.get("event")) for it in asked] == ["AlreadyClosed", "answers again"]
+    assert any("found no JSON" in it for it in text)
 
 
 def test_without_the_client_one_line_says_what_to_install(

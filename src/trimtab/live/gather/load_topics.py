@@ -146,7 +146,7 @@ class LoadTopics:
         while not self._ending.is_set():
             try:
                 reader = self._client.create_reader(_TOPICS[name], self._pulsar.MessageId.latest)
-                heard.fault = ""
+                self._answers(name)
                 for message in self._messages(name, reader):
                     self._record(name, message)
                 reader.close()
@@ -186,7 +186,7 @@ class LoadTopics:
         try:
             record = json.loads(message.data()) if message.data() else None
         except ValueError as error:
-            trouble = {"event": "topics of loads", "topic": _TOPICS[name], "broker": broker}
+            trouble = {"broker": broker, "asked": _TOPICS[name]}
             wrong = f"found no JSON, expected some: {error}"
             self._folder.line(TROUBLE, time=now_text(), **trouble, error=wrong)
             return
@@ -201,8 +201,16 @@ class LoadTopics:
         self._stands(name, is_heard=False)
         was, heard.fault = heard.fault, f"{_TOPICS[name]}: {error}"
         if not was and not self._ending.is_set():
-            trouble = {"event": "topics of loads", "topic": _TOPICS[name]}
-            self._folder.line(TROUBLE, time=now_text(), **trouble, error=str(error))
+            trouble = {"asked": _TOPICS[name], "error": str(error)}
+            self._folder.line(TROUBLE, time=now_text(), **trouble)
+
+    def _answers(self, name: str) -> None:
+        """Note that a topic can be listened to, with a line if it could not before."""
+        heard = self._heard[name]
+        if heard.fault:
+            event = {"asked": _TOPICS[name], "event": "answers again"}
+            self._folder.line(TROUBLE, time=now_text(), **event)
+        heard.fault = ""
 
 
 def _client(pulsar: ModuleType, cluster: Cluster, access: Access) -> Any:  # noqa: ANN401
