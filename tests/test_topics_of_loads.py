@@ -171,19 +171,19 @@ class FakeClient(ModuleType):
         self.LoggerLevel = SimpleNamespace(Error=3)
         self.n_closed = 0
 
-    def FileLogger(self, level: int, file: str) -> None:  # noqa: N802
+    def FileLogger(self, level: int, file: str) -> None:  # noqa: N802  # as the client has it
         return None
 
-    def AuthenticationToken(self, token: Callable[[], str]) -> str:  # noqa: N802
+    def AuthenticationToken(self, token: Callable[[], str]) -> str:  # noqa: N802  # as the client has it
         return f"token {token()}"
 
-    def AuthenticationBasic(self, user: str, password: str) -> str:  # noqa: N802
+    def AuthenticationBasic(self, user: str, password: str) -> str:  # noqa: N802  # as the client has it
         return f"basic {user} {password}"
 
-    def AuthenticationTLS(self, certificate: str, key: str) -> str:  # noqa: N802
+    def AuthenticationTLS(self, certificate: str, key: str) -> str:  # noqa: N802  # as the client has it
         return f"tls {certificate} {key}"
 
-    def Client(self, address: str, **options: object) -> FakeClient:  # noqa: N802
+    def Client(self, address: str, **options: object) -> FakeClient:  # noqa: N802  # as the client has it
         self.options = {"address": address, **options}
         return self
 

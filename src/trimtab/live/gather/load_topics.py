@@ -159,7 +159,7 @@ class LoadTopics:
         if heard.since is None:
             self._folder.line(name, time=now_text(), is_heard=False)
 
-    def _messages(self, name: str, reader: Any) -> Iterator[Any]:  # noqa: ANN401
+    def _messages(self, name: str, reader: Any) -> Iterator[Any]:  # noqa: ANN401  # the client has no types
         """Yield messages until the end, and note whether they can come at all."""
         while not self._ending.is_set():
             self._stands(name, is_heard=reader.is_connected())
@@ -181,7 +181,7 @@ class LoadTopics:
             heard.since = now
         self._folder.line(name, time=now_text(), is_heard=is_heard)
 
-    def _record(self, name: str, message: Any) -> None:  # noqa: ANN401
+    def _record(self, name: str, message: Any) -> None:  # noqa: ANN401  # the client has no types
         heard, broker = self._heard[name], message.partition_key()
         try:
             record = json.loads(message.data()) if message.data() else None
@@ -213,7 +213,7 @@ class LoadTopics:
         heard.fault = ""
 
 
-def _client(pulsar: ModuleType, cluster: Cluster, access: Access) -> Any:  # noqa: ANN401
+def _client(pulsar: ModuleType, cluster: Cluster, access: Access) -> Any:  # noqa: ANN401  # the client has no types
     """Return Pulsar's client as a client.conf has it; nobody is called by that.
 
     Quirks:
@@ -238,7 +238,7 @@ def _client(pulsar: ModuleType, cluster: Cluster, access: Access) -> Any:  # noq
     )
 
 
-def _authentication(pulsar: ModuleType, access: Access, certificate: tuple[str, str] | None) -> Any:  # noqa: ANN401
+def _authentication(pulsar: ModuleType, access: Access, certificate: tuple[str, str] | None) -> Any:  # noqa: ANN401  # the client has no types
     """Return who asks; None for nobody in particular."""
     if certificate is not None:
         return pulsar.AuthenticationTLS(*certificate)
