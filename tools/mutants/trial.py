@@ -104,10 +104,12 @@ class Trial:
 
         Such a test would kill every mutant: it needs a thread, a port or a file of before.
         """
-        items = {item for each in self.reached.values() for item in each}
-        failing = {
-            item for item in items if _status_of((), [item], (), self._patience([item])) != 0
-        }
+        failing = set()
+        for item in {item for each in self.reached.values() for item in each}:
+            # Who is watched takes several times as long.
+            status, self.seconds[item] = _status_of((), [item], (), self._patience([item]))
+            if status != 0:
+                failing.add(item)
         for place, each in self.reached.items():
             self.reached[place] = [item for item in each if item not in failing]
         for nodeid in sorted(item.nodeid for item in failing):
@@ -126,7 +128,7 @@ class Trial:
             if chosen and sum(self.seconds[each] for each in chosen) > TESTS_S:
                 break
             chosen.append(item)
-        status = _status_of((mutant,), chosen, functions, self._patience(chosen))
+        status, _ = _status_of((mutant,), chosen, functions, self._patience(chosen))
         if status is None:
             return Verdict.TIMED_OUT
         return Verdict.SURVIVED if status == 0 else Verdict.KILLED
@@ -153,8 +155,11 @@ def _status_of(
     items: Sequence[pytest.Item],
     functions: Sequence[FunctionType],
     within_s: float,
-) -> int | None:
-    """Return 0 where tests pass with some changes in a copy of the process, None if too late."""
+) -> tuple[int | None, float]:
+    """Return 0 where tests pass with some changes in a copy of the process, None if too late.
+
+    Beside it stands how long the copy ran, s of a processor.
+    """
     child = os.fork()
     if child == 0:
         _try(changes, items, functions)
@@ -179,12 +184,16 @@ def _try(
         os._exit(status)
 
 
-def _ended(child: int, within_s: float) -> int | None:
-    """Wait for a process, end it and what it started, and return its status, None if too late."""
+def _ended(child: int, within_s: float) -> tuple[int | None, float]:
+    """Wait for a process, end it and what it started.
+
+    Returns:
+        Its status, None if it is too late, and how long it ran, s of a processor.
+    """
     last = time.monotonic() + within_s
     status: int | None = None
     while time.monotonic() < last:
-        done, code = os.waitpid(child, os.WNOHANG)
+        done, code, used = os.wait4(child, os.WNOHANG)
         if done:
             status = code
             break
@@ -192,5 +201,5 @@ def _ended(child: int, within_s: float) -> int | None:
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     if status is None:
-        os.waitpid(child, 0)
-    return status
+        _, _, used = os.wait4(child, 0)
+    return status, used.ru_utime + used.ru_stime
