@@ -171,19 +171,19 @@ class FakeClient(ModuleType):
         self.LoggerLevel = SimpleNamespace(Error=3)
         self.n_closed = 0
 
-    def FileLogger(self, level: int, file: str) -> None:  # noqa: N802
+    def FileLogger(self, level: int, file: str) -> None:  # noqa: N802  # as the client has it
         return None
 
-    def AuthenticationToken(self, token: Callable[[], str]) -> str:  # noqa: N802
+    def AuthenticationToken(self, token: Callable[[], str]) -> str:  # noqa: N802  # as the client has it
         return f"token {token()}"
 
-    def AuthenticationBasic(self, user: str, password: str) -> str:  # noqa: N802
+    def AuthenticationBasic(self, user: str, password: str) -> str:  # noqa: N802  # as the client has it
         return f"basic {user} {password}"
 
-    def AuthenticationTLS(self, certificate: str, key: str) -> str:  # noqa: N802
+    def AuthenticationTLS(self, certificate: str, key: str) -> str:  # noqa: N802  # as the client has it
         return f"tls {certificate} {key}"
 
-    def Client(self, address: str, **options: object) -> FakeClient:  # noqa: N802
+    def Client(self, address: str, **options: object) -> FakeClient:  # noqa: N802  # as the client has it
         self.options = {"address": address, **options}
         return self
 
@@ -306,9 +306,10 @@ def test_a_break_is_written_down_and_warned_of(
     assert "Not all that brokers published of their loads is in the recording" in warning
     assert re.search(r"not listened to \d times, \d+\.\d s in all", warning)
     assert any("loadBalancerDebugModeEnabled=false" in it for it in found.warnings)
-    troubles = (tmp_path / "night" / "gather.jsonl").read_text()
-    assert "AlreadyClosed" in troubles
-    assert "found no JSON" in troubles
+    text = (tmp_path / "night" / "gather.jsonl").read_text().splitlines()
+    asked = [it for it in map(json.loads, text) if LOADS in it.get("asked", "")]
+    assert [it.get("error", it.get("event")) for it in asked] == ["AlreadyClosed", "answers again"]
+    assert any("found no JSON" in it for it in text)
 
 
 def test_without_the_client_one_line_says_what_to_install(

@@ -45,11 +45,9 @@ SOURCES = (
     "store-bundles",
     "store-ownership",
     "store-states",
-    "store-loads",
-    "store-top-bundles",
+    *("store-loads", "store-top-bundles"),
     "store-zookeeper",
-    "metrics",
-    "metrics-export",
+    *("metrics", "metrics-export"),
     "actions",
 )
 

@@ -146,7 +146,7 @@ class LoadTopics:
         while not self._ending.is_set():
             try:
                 reader = self._client.create_reader(_TOPICS[name], self._pulsar.MessageId.latest)
-                heard.fault = ""
+                self._answers(name)
                 for message in self._messages(name, reader):
                     self._record(name, message)
                 reader.close()
@@ -159,7 +159,7 @@ class LoadTopics:
         if heard.since is None:
             self._folder.line(name, time=now_text(), is_heard=False)
 
-    def _messages(self, name: str, reader: Any) -> Iterator[Any]:  # noqa: ANN401
+    def _messages(self, name: str, reader: Any) -> Iterator[Any]:  # noqa: ANN401  # the client has no types
         """Yield messages until the end, and note whether they can come at all."""
         while not self._ending.is_set():
             self._stands(name, is_heard=reader.is_connected())
@@ -181,12 +181,12 @@ class LoadTopics:
             heard.since = now
         self._folder.line(name, time=now_text(), is_heard=is_heard)
 
-    def _record(self, name: str, message: Any) -> None:  # noqa: ANN401
+    def _record(self, name: str, message: Any) -> None:  # noqa: ANN401  # the client has no types
         heard, broker = self._heard[name], message.partition_key()
         try:
             record = json.loads(message.data()) if message.data() else None
         except ValueError as error:
-            trouble = {"event": "topics of loads", "topic": _TOPICS[name], "broker": broker}
+            trouble = {"broker": broker, "asked": _TOPICS[name]}
             wrong = f"found no JSON, expected some: {error}"
             self._folder.line(TROUBLE, time=now_text(), **trouble, error=wrong)
             return
@@ -201,11 +201,19 @@ class LoadTopics:
         self._stands(name, is_heard=False)
         was, heard.fault = heard.fault, f"{_TOPICS[name]}: {error}"
         if not was and not self._ending.is_set():
-            trouble = {"event": "topics of loads", "topic": _TOPICS[name]}
-            self._folder.line(TROUBLE, time=now_text(), **trouble, error=str(error))
+            trouble = {"asked": _TOPICS[name], "error": str(error)}
+            self._folder.line(TROUBLE, time=now_text(), **trouble)
+
+    def _answers(self, name: str) -> None:
+        """Note that a topic can be listened to, with a line if it could not before."""
+        heard = self._heard[name]
+        if heard.fault:
+            event = {"asked": _TOPICS[name], "event": "answers again"}
+            self._folder.line(TROUBLE, time=now_text(), **event)
+        heard.fault = ""
 
 
-def _client(pulsar: ModuleType, cluster: Cluster, access: Access) -> Any:  # noqa: ANN401
+def _client(pulsar: ModuleType, cluster: Cluster, access: Access) -> Any:  # noqa: ANN401  # the client has no types
     """Return Pulsar's client as a client.conf has it; nobody is called by that.
 
     Quirks:
@@ -230,7 +238,7 @@ def _client(pulsar: ModuleType, cluster: Cluster, access: Access) -> Any:  # noq
     )
 
 
-def _authentication(pulsar: ModuleType, access: Access, certificate: tuple[str, str] | None) -> Any:  # noqa: ANN401
+def _authentication(pulsar: ModuleType, access: Access, certificate: tuple[str, str] | None) -> Any:  # noqa: ANN401  # the client has no types
     """Return who asks; None for nobody in particular."""
     if certificate is not None:
         return pulsar.AuthenticationTLS(*certificate)
