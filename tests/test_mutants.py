@@ -68,7 +68,8 @@ def test_mutants_are_killed_by_who_reaches_them(tmp_path: Path) -> None:
     """In a process of its own, as pytest runs there, and forks."""
     (tmp_path / "waits.py").write_text(CODE)
     (tmp_path / "test_waits.py").write_text(
-        "import gc\nfrom concurrent.futures import ThreadPoolExecutor\nfrom waits import waits\n"
+        "import gc, functools, waits\nfrom concurrent.futures import ThreadPoolExecutor\n"
+        "waits = functools.cache(waits.waits)\n"
         "def test_at_the_bound():\n    gc.freeze()\n    with ThreadPoolExecutor() as pool:\n"
         "        assert [*pool.map(waits, (3, 4))] == [True, False]\n"
     )

