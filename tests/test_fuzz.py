@@ -32,7 +32,10 @@ from trimtab.ingest.worker import DOCUMENT_PARSERS, LINE_PARSERS, SIEVES, parse_
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 
 ROOT = Path(__file__).parent.parent
-RECORDINGS = ("recordings/threshold", "recordings/avg", "tests/testdata/recordings/mixed")
+RECORDINGS = (
+    *("recordings/threshold", "recordings/avg"),
+    *("tests/testdata/recordings/mixed", "tests/testdata/recordings/loads"),
+)
 STORE = ROOT / "tests/testdata/zookeeper"
 SOURCES = (*LINE_PARSERS, *DOCUMENT_PARSERS, ZOOKEEPER)
 #: Damages of all kinds of files together, and with `--exhaustive`.

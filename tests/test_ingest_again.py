@@ -85,6 +85,8 @@ def test_nothing_new_is_nothing_parsed_and_nothing_changed(place: Place) -> None
     assert {name.split("/")[0] for name in parts} - {name.split("/")[0] for name in kept} == {
         "store_writes",
         "store_moves",
+        "published_loads",
+        "published_bundles",
     }
     assert ["night", "tables"] == sorted(path.name for path in place.folder.iterdir())
 

@@ -21,7 +21,10 @@ from trimtab.ingest.pipeline import ingest_all
 from trimtab.ingest.recording import open_recording
 
 DOCS = Path(__file__).parent.parent / "docs"
-WITHOUT_ROWS = {"store_writes", "store_files", "store_moves"}
+WITHOUT_ROWS = {
+    *("store_writes", "store_files", "store_moves"),
+    *("published_loads", "published_bundles"),
+}
 BUNDLE = "public/default/0x00000000_0x80000000"
 
 
