@@ -42,7 +42,7 @@ ROOMS = {
         ("src/trimtab/pulsar/shed", "src/trimtab/pulsar/place"),
         (
             *("java_agreement", "properties", "properties_of_placers", "candidates"),
-            *("worked_placements", "bounds_of_strategies", "extensible_manager"),
+            *("worked_placements", "extensible_manager"),
             "replayed_nights",
         ),
     ),
