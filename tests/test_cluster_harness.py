@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -72,6 +73,28 @@ def test_a_process_that_was_born_at_another_time_is_somebody_elses(sleeper: Proc
     assert not other.is_alive
     end(other, signal.SIGKILL)
     assert sleeper.is_alive
+
+
+def test_a_process_whose_first_thread_has_ended_is_alive_while_another_runs(
+    tmp_path: Path,
+) -> None:
+    """A killed Java's first thread ends before the others, which hold its ports until they do."""
+    first_ends = (
+        "import ctypes, platform, threading, time; "
+        "threading.Thread(target=time.sleep, args=(60,)).start(); "
+        "print('ends', flush=True); "
+        "ctypes.CDLL(None).syscall({'x86_64': 60}.get(platform.machine(), 93), 0)"
+    )
+    printed = tmp_path / "out"
+    process = start([sys.executable, "-c", first_ends], printed)
+    status = Path(f"/proc/{process.pid}/status")
+    while "zombie" not in status.read_text(encoding="utf-8"):
+        time.sleep(0.01)
+
+    assert process.is_alive
+
+    end(process, signal.SIGKILL)
+    assert not process.is_alive
 
 
 def test_what_a_process_prints_is_in_its_file(tmp_path: Path) -> None:

@@ -12,10 +12,21 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 _POLL_S = 0.05
 #: How long a process that was asked to end is waited for before it is killed.
 STOP_S = 30.0
+
+
+class _Stat(NamedTuple):
+    """What the kernel lists of a process."""
+
+    #: One letter: Z and X are of a process whose first thread has ended.
+    state: str
+    n_threads: int
+    #: Clock ticks from the machine's start to the process's.
+    born: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +39,17 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether it still runs; one that has ended and is not collected yet does not."""
+        """Return whether any thread of it runs; one that has ended but is not collected does not.
+
+        Quirks:
+            The first thread may end before the others, which keep the ports until they have too.
+        """
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)
-        found = _stat(self.pid)
-        return found is not None and found[0] not in "ZX" and found[1] == self.born
+        stat = _stat(self.pid)
+        if stat is None or stat.born != self.born:
+            return False
+        return stat.state not in "ZX" or stat.n_threads > 1
 
 
 def start(command: list[str], printed: Path) -> Process:
@@ -45,12 +62,12 @@ def start(command: list[str], printed: Path) -> Process:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    found = _stat(running.pid)
+    stat = _stat(running.pid)
     # It is our child and not collected yet, so even one that has ended is still listed.
-    assert found is not None
+    assert stat is not None
     # Told to be collected, so that Popen does not warn that it still runs.
     running.returncode = 0
-    return Process(running.pid, found[1])
+    return Process(running.pid, stat.born)
 
 
 def end(process: Process, with_signal: signal.Signals = signal.SIGTERM) -> float:
@@ -78,12 +95,12 @@ def _send(process: Process, with_signal: signal.Signals) -> None:
             os.kill(process.pid, with_signal)
 
 
-def _stat(pid: int) -> tuple[str, int] | None:
-    """Return a process's state and birth; None if there is none."""
+def _stat(pid: int) -> _Stat | None:
+    """Return what the kernel lists of a process; None if there is none."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    # Behind the name, which may hold anything: state is field 3, the start time field 22.
+    # Behind the name, which may hold anything: state is field 3, threads 20, the start time 22.
     fields = text.rpartition(")")[2].split()
-    return fields[0], int(fields[19])
+    return _Stat(fields[0], int(fields[17]), int(fields[19]))
