@@ -202,6 +202,7 @@ def test_each_library_that_may_be_missing_is_brought_by_the_extra_that_is_named(
         "pulsar": "pulsar-client",
         "_pulsar": "pulsar-client",
         "py4j": "pyspark",  # which asks for it
+        "sqlalchemy": "pyiceberg",  # likewise
     }
 
     for library, extra in _EXTRAS.items():

@@ -22,7 +22,7 @@ RECIPES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("build.lock", ("--group", "build"), ("run.lock",)),
     (
         "dev.lock",
-        ("pyproject.toml", "--extra", "connect", "--group", "dev"),
+        ("pyproject.toml", "--extra", "connect", "--extra", "catalog", "--group", "dev"),
         ("run.lock", "build.lock"),
     ),
     ("java.lock", ("pyproject.toml", "--extra", "spark", "--extra", "java"), ("dev.lock",)),

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 import trimtab
 from trimtab.cli.arguments import PLACE, json_option, output_option, spark_options
+from trimtab.cli.catalog import catalog_option, publish_tables
 from trimtab.cli.output import note, say, say_as_is
+
+if TYPE_CHECKING:
+    from trimtab.explanation.fleet.command import Fleet
 
 _STORES = ("loki", "elasticsearch", "opensearch", "victorialogs")
 #: Options that are words of Python's own, by their parameters.
@@ -33,6 +38,7 @@ _OPTIONS = {"begin": "--from", "end": "--to"}
     "--from", "begin", metavar="TIME", help="Whoever is asked.  [default: the recording's]"
 )
 @click.option("--to", "end", metavar="TIME", help="Whoever is asked.  [default: the recording's]")
+@catalog_option
 @json_option("Print findings.json, or of several their rows, instead of the headline.")
 @click.option(
     "--what-if",
@@ -44,6 +50,7 @@ def explain(
     output: Path | None,
     cores: int,
     master: str | None,
+    catalog: str | None,
     as_json: bool,
     what_if: bool,
     **others: str | None,
@@ -61,6 +68,9 @@ def explain(
     --cores at a time, into CLUSTER/NIGHT of the output folder, where nights.parquet and
     nights.jsonl have a row a night, of one that failed why.  A night whose bytes are those
     of its row is not explained again.  trimtab trends goes on from there.
+
+    With --catalog the tables are brought into a catalog of Iceberg tables, too
+    (docs/tables.md), each recording's in place of those that it had there.
 
     A store of logs, with its --selector, stands for RECORDING or adds to it; what it answers
     is kept in the output folder.  Who asks stands in variables (docs/stores.md), such as
@@ -90,8 +100,11 @@ def explain(
             if value:
                 option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
                 raise click.UsageError(f"{option}: found several recordings, expected one")
-        _explain_fleet(recordings, output or Path("explained"), cores, master, as_json=as_json)
-        return
+        fleet = _explain_fleet(recordings, output or Path("explained"), cores, master)
+        _say_fleet(fleet, as_json=as_json)
+        if catalog:
+            publish_tables(fleet.tables, catalog, is_silent=as_json)
+        sys.exit(1 if fleet.failed else 0)
     with ended_spark():
         result = trimtab.explain(
             recordings[0] if recordings else None,
@@ -101,6 +114,8 @@ def explain(
             what_if=what_if,
             **others,
         )
+    if catalog:
+        publish_tables([result.report.with_name("tables")], catalog, is_silent=as_json)
     if as_json:
         findings = result.report.with_name("findings.json")
         say_as_is(findings.read_text(encoding="utf-8"))
@@ -118,15 +133,18 @@ def _are_several(recordings: tuple[str, ...]) -> bool:
 
 
 def _explain_fleet(
-    recordings: tuple[str, ...], output: Path, cores: int, master: str | None, *, as_json: bool
-) -> None:
-    """Explain several recordings, and say what became of them."""
+    recordings: tuple[str, ...], output: Path, cores: int, master: str | None
+) -> Fleet:
     from trimtab.explanation.fleet.command import Start, explain_fleet
     from trimtab.spark.choice import ended_spark
     from trimtab.trials.regret.document import regret
 
     with ended_spark():
-        fleet = explain_fleet(recordings, output, Start(cores, master), [regret])
+        return explain_fleet(recordings, output, Start(cores, master), [regret])
+
+
+def _say_fleet(fleet: Fleet, *, as_json: bool) -> None:
+    """Say what became of several recordings."""
     if as_json:
         say_as_is(fleet.lines.read_text(encoding="utf-8"))
     else:
@@ -135,5 +153,3 @@ def _explain_fleet(
         note(f"not explained: {row['recording']}: {row['error']}")
     if not as_json:
         say(f"Nights: {fleet.table}")
-    if fleet.failed:
-        sys.exit(1)

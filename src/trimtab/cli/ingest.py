@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trimtab.cli.arguments import PLACE, json_option, output_option, spark_options
+from trimtab.cli.catalog import catalog_option, publish_tables
 from trimtab.cli.output import complain, note, say, say_as_is
 from trimtab.cli.values import Finite
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --follow: seconds without a write after which a file is taken to be complete.",
 )
+@catalog_option
 @json_option("Print the counts as JSON.")
 def ingest(
     recordings: tuple[str, ...],
@@ -56,6 +58,7 @@ def ingest(
     until_idle: bool,
     every: float,
     rest: float,
+    catalog: str | None,
     as_json: bool,
 ) -> None:
     """Read recordings into Parquet tables, every line accounted for.
@@ -65,6 +68,8 @@ def ingest(
     what is new is parsed, and the tables become those of the recording as it is now.
 
     Recordings and the folder may be in a store of objects, such as S3 (docs/spark.md).
+    With --catalog what the folder holds is brought into a catalog of Iceberg tables, too
+    (docs/tables.md); what is there already is not written again.
 
     With --follow, files may grow, rotate, be truncated, appear and vanish meanwhile, and the
     command may be killed at any moment: started again, it goes on, and each line is stored
@@ -78,6 +83,7 @@ def ingest(
       trimtab ingest monday.tar.gz tuesday.tar.gz -o tables
       trimtab ingest /mnt/nights/* -o /mnt/tables --master spark://host:7077
       trimtab ingest s3://logs/tuesday -o s3://tables
+      trimtab ingest /mnt/nights/* -o /mnt/tables --catalog lake.pulsar
       trimtab ingest /var/lib/pulsar/recording -o tables --follow
       trimtab ingest /var/lib/pulsar/recording -o tables --follow --until-idle
     """
@@ -85,6 +91,8 @@ def ingest(
         raise click.UsageError("--until-idle: found without --follow, expected beside it")
     if is_followed and len(recordings) > 1:
         raise click.UsageError(f"--follow: found {len(recordings)} recordings, expected one")
+    if is_followed and catalog:
+        raise click.UsageError("--catalog: found beside --follow, expected without it")
     if is_followed:
         from trimtab.files.parameters import path_of
         from trimtab.live.follow import Pace
@@ -95,6 +103,8 @@ def ingest(
         say_as_is(json.dumps(totals)) if as_json else say(_summary(totals))
         return
     accountings = _ingested(recordings, output, cores=cores, master=master)
+    if catalog:
+        publish_tables([output], catalog, is_silent=as_json)
     if as_json:
         say_as_is(json.dumps([_document(each) for each in accountings], indent=1))
         return

@@ -9,6 +9,7 @@ _EXTRAS = {
     "jinja2": "explain",
     "markupsafe": "explain",
     "pyarrow": "explain",
+    "pyiceberg": "catalog",
     "vl_convert": "explain",
     "_pulsar": "client",
     "pulsar": "client",
@@ -19,6 +20,7 @@ _EXTRAS = {
     "pandas": "spark",
     "py4j": "spark",
     "pyspark": "spark",
+    "sqlalchemy": "catalog",
 }
 
 

@@ -56,6 +56,12 @@ class Fleet:
         return [row for row in self.rows if row["status"] == FAILED]
 
     @property
+    def tables(self) -> list[Path]:
+        """Return the folders of tables of the nights that are explained."""
+        folders = [row["folder"] for row in self.rows if row["status"] != FAILED]
+        return [self.table.parent / folder / "tables" for folder in folders]
+
+    @property
     def headline(self) -> str:
         """Return in one line what was done."""
         clusters = len({row["cluster"] for row in self.rows})
