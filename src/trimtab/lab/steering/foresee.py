@@ -22,7 +22,7 @@ from trimtab.lab.steering.foresight.memory import Memory, Picture, beginning
 from trimtab.lab.steering.foresight.picture import believed, picture
 from trimtab.lab.steering.foresight.plans import plan
 from trimtab.lab.steering.foresight.settings import Settings
-from trimtab.lab.steering.foresight.trigger import verdict, with_members
+from trimtab.lab.steering.foresight.trigger import advised, verdict, with_members
 from trimtab.lab.steering.view import Answer, Asked, Command, Prediction, View
 from trimtab.pulsar.model import Floats
 
@@ -49,8 +49,9 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
     judged = verdict(memory, view, known, settings)
     memory = replace(memory, mood=judged.mood)
     levels = memory.picture.usage.max(axis=1)
+    advice = advised(memory.picture, memory.mood, view, settings)
     if not judged.plans:
-        return Answer((), (), judged.reason, (), levels), memory
+        return Answer((), (), judged.reason, advice, levels), memory
     found = plan(memory, view, judged, settings)
     commands = _commands(memory.picture, found.moves)
     predictions = _predictions(known, memory.picture, found.moves)
@@ -60,7 +61,7 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
         for each in commands:
             after = _with(after, each.bundle, each.target)
         memory = replace(memory, mood=mood, picture=after)
-    return Answer(commands, predictions, found.reason, found.advice, levels), memory
+    return Answer(commands, predictions, found.reason, advice, levels), memory
 
 
 def _after(memory: Memory, view: View, settings: Settings) -> Memory:

@@ -11,7 +11,7 @@ from trimtab.lab.costs import Knowledge
 from trimtab.lab.costs.knowledge import with_bundles
 from trimtab.lab.costs.predict import works
 from trimtab.lab.steering.foresight.excursions import young
-from trimtab.lab.steering.foresight.memory import Memory, Mood
+from trimtab.lab.steering.foresight.memory import Memory, Mood, Picture
 from trimtab.lab.steering.foresight.settings import Settings
 from trimtab.lab.steering.view import Change, View
 from trimtab.pulsar.model import Flags, Floats
@@ -23,6 +23,8 @@ _RESTART_S = 900.0
 # Percent from which nothing is waited for.
 _FULL = 88.0
 _BURST_FULL = 92.0
+# Evidence beyond which there is no more of it: what is long over is soon forgotten.
+_EVIDENCE_MAX = 2.0
 # Share by which all traffic may be off its filtered sum before a plan waits.
 _RAMP = 0.12
 # s after a member came or went in which a plan need not have settled either.
@@ -76,22 +78,25 @@ def unseen(memory: Memory, settled_s: float, silent_s: float) -> Flags:
 
 def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings) -> Verdict:
     """Return whether it is time to plan."""
-    levels, time_s = memory.picture.levels, view.time_s
+    picture, time_s = memory.picture, view.time_s
+    # Whoever holds a bundle that is too large is as it will be.
+    levels = np.where(picture.is_aside, np.nan, picture.levels)
     there = np.flatnonzero(~np.isnan(levels))
-    mood = memory.mood
-    if there.size < 2:
+    mood = replace(memory.mood, large_s=_since(memory, time_s))
+    if np.count_nonzero(~np.isnan(picture.levels)) < 2:
         return Verdict(False, "fewer than two brokers are known", mood)
     if np.median(memory.n_rates) < _WINDOWS_MIN:
         return Verdict(False, "too little has been seen to tell a burst from a step", mood)
-    spread = float(np.ptp(levels[there]))
+    spread = float(np.ptp(levels[there])) if there.size else 0.0
     # Full is who says so itself.
     said = np.minimum(levels, memory.excursions.usage[-1])[there]
-    peak = float(np.nan_to_num(said).max())
+    peak = float(np.nan_to_num(said).max(initial=0.0))
     noise = _noise(memory, there.size)
     excess = spread - settings.trigger - noise
     passed = min(1.0, (time_s - mood.weighed_s) / view.windows.host_s)
     step = float(np.clip(excess / settings.evidence, -1.0, 1.0)) * passed
-    evidence = max(0.0, mood.evidence + step) if settings.sequential else float(excess > 0)
+    evidence = float(np.clip(mood.evidence + step, 0.0, _EVIDENCE_MAX))
+    evidence = evidence if settings.sequential else float(excess > 0)
     mood = replace(mood, evidence=evidence, weighed_s=time_s)
     if spread <= settings.episode + _OVER * noise:
         mood = replace(mood, is_open=False)
@@ -109,18 +114,42 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
         and not unseen(memory, view.windows.settled_s, settings.unseen_s)[there].any()
     )
     if not (is_due or goes_on):
-        quiet = "the spread is within bounds"
-        if excess > 0:
-            quiet = "the spread is out of bounds, and not for long enough to believe it"
-        elif mood.is_open:
-            quiet = "the episode is open, and the last moves have not settled"
-        return Verdict(False, quiet, mood)
+        return Verdict(False, _quiet(picture, mood, excess), mood)
     if held:
         return Verdict(False, held, mood)
     is_new_member = time_s - max(_latest(memory.left_s), _latest(memory.came_s)) < _MEMBER_S
     if is_due and since_s < settings.settle_s and not is_new_member:
         return Verdict(False, "the last plan has not settled", mood)
     return Verdict(True, "", mood, goes_on)
+
+
+def _quiet(picture: Picture, mood: Mood, excess: float) -> str:
+    """Return why nothing is due."""
+    if excess > 0:
+        return "the spread is out of bounds, and not for long enough to believe it"
+    if mood.is_open:
+        return "the episode is open, and the last moves have not settled"
+    if picture.is_too_large.any():
+        return "a bundle too large to balance has to be split"
+    return "the spread is within bounds"
+
+
+def advised(picture: Picture, mood: Mood, view: View, settings: Settings) -> tuple[str, ...]:
+    """Return which bundles an operator is advised to split: those too large for long enough."""
+    if view.time_s - mood.large_s < settings.settle_s:
+        return ()
+    which = np.flatnonzero(picture.is_too_large & (picture.owner >= 0)).tolist()
+    return tuple(
+        f"split {view.bundles[bundle]}: it alone holds {view.brokers[picture.owner[bundle]]} above"
+        " the others"
+        for bundle in which
+    )
+
+
+def _since(memory: Memory, time_s: float) -> float:
+    """Return since when a bundle has been too large, s; infinite if none is."""
+    is_any = bool(memory.picture.is_too_large.any())
+    return min(memory.mood.large_s, time_s) if is_any else np.inf
 
 
 def _latest(times_s: Floats) -> float:
