@@ -33,6 +33,8 @@ _MEMBER_S = 240.0
 _EPISODE_S = 1500.0
 # What is looked at in a report and in its filter, points and as a share of how far it is off.
 _DISAGREES = (6.0, 0.4)
+# The same for a report that is nearer to the others: what a burst leaves as it ends.
+_RETURNS = (4.0, 0.25)
 # Windows of a bundle below which nothing is known of it.
 _WINDOWS_MIN = 3
 # Of many brokers the extremes are noise: how much of it is expected, and from how many on.
@@ -187,7 +189,8 @@ def _held(
 def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
     """Return that what is seen may be a burst; nothing if it is not."""
     there = ~np.isnan(levels)
-    off = np.abs(levels - np.median(levels[there]))
+    middle = np.median(levels[there])
+    off = np.abs(levels - middle)
     is_out = there & (off > bound / 2 - 0.5)
     brokers, windows = memory.known.brokers, view.windows
     settled = brokers.written_s > brokers.touched_s + windows.settled_s + 60.0
@@ -196,7 +199,8 @@ def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
     free = memory.picture.beyond < 1.0
     newest = memory.excursions.usage[-1]
     differs = np.abs(newest - levels) > np.maximum(_DISAGREES[0], _DISAGREES[1] * off)
-    if bool((is_out & settled & free & differs).any()):
+    returns = off - np.abs(newest - middle) > np.maximum(_RETURNS[0], _RETURNS[1] * off)
+    if bool((is_out & settled & free & (differs | returns)).any()):
         return "the newest reports and the filtered levels disagree"
     is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
     if not bool((is_out & is_young).any()):
