@@ -49,7 +49,7 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
     judged = verdict(memory, view, known, settings)
     memory = replace(memory, mood=judged.mood)
     levels = memory.picture.usage.max(axis=1)
-    advice = advised(memory.picture, memory.mood, view, settings)
+    advice = advised(memory.picture, memory.mood, view)
     if not judged.plans:
         return Answer((), (), judged.reason, advice, levels), memory
     found = plan(memory, view, judged, settings)

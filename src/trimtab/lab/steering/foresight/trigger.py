@@ -31,6 +31,8 @@ _RAMP = 0.12
 _MEMBER_S = 240.0
 # s after which an episode is over whatever the spread.
 _EPISODE_S = 1500.0
+# s for which a bundle has to be too large before its split is advised: no hurry, and no burst.
+_ADVISED_S = 600.0
 # What is looked at in a report and in its filter, points and as a share of how far it is off.
 _DISAGREES = (6.0, 0.4)
 # The same for a report that is nearer to the others: what a burst leaves as it ends.
@@ -136,9 +138,9 @@ def _quiet(picture: Picture, mood: Mood, excess: float) -> str:
     return "the spread is within bounds"
 
 
-def advised(picture: Picture, mood: Mood, view: View, settings: Settings) -> tuple[str, ...]:
+def advised(picture: Picture, mood: Mood, view: View) -> tuple[str, ...]:
     """Return which bundles an operator is advised to split: those too large for long enough."""
-    if view.time_s - mood.large_s < settings.settle_s:
+    if view.time_s - mood.large_s < _ADVISED_S:
         return ()
     which = np.flatnonzero(picture.is_too_large & (picture.owner >= 0)).tolist()
     return tuple(
