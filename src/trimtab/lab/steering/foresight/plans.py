@@ -39,7 +39,7 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     outer = settings.episode_outer if verdict.goes_on else settings.outer
     inner = settings.inner if settings.two_bands else outer
     inners = {min(each, outer) for each in (inner, settings.lenient)}
-    question = _question(memory, view, settings)
+    question = _question(memory, view, verdict, settings)
     levels = picture.levels[question.is_counted]
     if levels.size < 2:
         return Plan(NO_MOVES, "too few brokers may be touched now")
@@ -80,12 +80,14 @@ def _staged(moves: Moves, n_bundles: int, settings: Settings, is_first: bool) ->
     return Moves(moves.bundle[:most], moves.to[:most]), f"; the first {most} of {count} moves"
 
 
-def _question(memory: Memory, view: View, settings: Settings) -> Question:
+def _question(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Question:
     """Return who might give what to whom."""
     picture, known = memory.picture, memory.known
     n = len(picture.usage)
     counted = ~np.isnan(picture.levels) & ~unseen(memory, view.windows.settled_s, settings.unseen_s)
     counted &= ~picture.is_aside
+    if verdict.left_alone is not None:
+        counted &= ~verdict.left_alone
     busy: Flags = memory.rates[-1][:, :2].sum(axis=1) > _BUSY
     stays = known.bundles.moved_s > view.time_s - _STAYS_S
     return Question(

@@ -53,6 +53,8 @@ class Verdict(NamedTuple):
     mood: Mood
     #: The plan goes on with an episode.
     goes_on: bool = False
+    #: (n_brokers,) brokers that the plan leaves alone; None is nobody.
+    left_alone: Flags | None = None
 
 
 def with_members(memory: Memory, view: View) -> Memory:
@@ -105,7 +107,10 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     if spread <= settings.episode + _OVER * noise:
         mood = replace(mood, is_open=False)
     is_due = evidence >= 1.0 and excess > 0
-    held = _held(memory, view, believed, settings, (levels, peak, noise))
+    bound, doubtful = settings.trigger + noise, np.zeros(levels.size, np.bool_)
+    if settings.patience and peak < _BURST_FULL and there.size:
+        doubtful = _doubtful(memory, view, levels, bound)
+    held = _held(memory, view, believed, settings, (levels, peak, bound, doubtful))
     if mood.has_new and not held:
         is_due, mood = excess > 0, replace(mood, has_new=False)
     since_s = time_s - mood.planned_s
@@ -124,7 +129,7 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     is_new_member = time_s - max(_latest(memory.left_s), _latest(memory.came_s)) < _MEMBER_S
     if is_due and since_s < settings.settle_s and not is_new_member:
         return Verdict(False, "the last plan has not settled", mood)
-    return Verdict(True, "", mood, goes_on)
+    return Verdict(True, "", mood, goes_on, doubtful)
 
 
 def _quiet(picture: Picture, mood: Mood, excess: float) -> str:
@@ -172,10 +177,10 @@ def _held(
     view: View,
     believed: Knowledge,
     settings: Settings,
-    seen: tuple[Floats, float, float],
+    seen: tuple[Floats, float, float, Flags],
 ) -> str:
     """Return why a plan has to wait; nothing if it need not."""
-    levels, peak, noise = seen
+    levels, peak, bound, doubtful = seen
     if view.time_s < memory.mood.hold_s and peak < _FULL:
         return "a broker has just gone or come back: what it left is placed by lookups first"
     if settings.robust:
@@ -183,31 +188,48 @@ def _held(
         now, filtered = float(works(newest).sum()), float(works(believed).sum())
         if abs(now - filtered) > _RAMP * max(now, filtered) and now + filtered > 1.0:
             return "the traffic of the whole cluster is changing"
-    if settings.patience and peak < _BURST_FULL:
-        return _burst(memory, view, levels, settings.trigger + noise)
-    return ""
+    if not settings.patience or peak >= _BURST_FULL:
+        return ""
+    sure = np.where(doubtful, np.nan, levels)
+    if doubtful.any() and (np.isnan(sure).all() or np.nanmax(sure) - np.nanmin(sure) < bound):
+        return "the newest reports and the filtered levels disagree"
+    return _burst(memory, view, sure, bound)
 
 
-def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
-    """Return that what is seen may be a burst; nothing if it is not."""
-    there = ~np.isnan(levels)
-    middle = np.median(levels[there])
-    off = np.abs(levels - middle)
-    is_out = there & (off > bound / 2 - 0.5)
+def _doubtful(memory: Memory, view: View, levels: Floats, bound: float) -> Flags:
+    """Return which brokers are out of bounds, and not by their newest reports, (n_brokers,)."""
+    off, out = _off(levels), _off(memory.excursions.usage[-1], levels)
     brokers, windows = memory.known.brokers, view.windows
     settled = brokers.written_s > brokers.touched_s + windows.settled_s + 60.0
     # What has not been contradicted for so long is as believed as it will be.
     settled &= brokers.written_s > view.time_s - windows.in_doubt * windows.host_s
     free = memory.picture.beyond < 1.0
-    newest = memory.excursions.usage[-1]
-    differs = np.abs(newest - levels) > np.maximum(_DISAGREES[0], _DISAGREES[1] * off)
-    returns = off - np.abs(newest - middle) > np.maximum(_RETURNS[0], _RETURNS[1] * off)
-    if bool((is_out & settled & free & (differs | returns)).any()):
-        return "the newest reports and the filtered levels disagree"
-    is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
-    if not bool((is_out & is_young).any()):
+    differs = np.abs(memory.excursions.usage[-1] - levels)
+    limit, returned = (np.maximum(low, share * off) for low, share in (_DISAGREES, _RETURNS))
+    is_other = (differs > limit) | (off - out > returned)
+    return np.asarray(_is_out(levels, bound) & settled & free & is_other)
+
+
+def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
+    """Return that what is seen may be a burst; nothing if it is not."""
+    windows = view.windows
+    if np.isnan(levels).all():
         return ""
-    calm = levels[there & ~is_young]
+    is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
+    if not bool((_is_out(levels, bound) & is_young).any()):
+        return ""
+    calm = levels[~np.isnan(levels) & ~is_young]
     if calm.size > 1 and float(np.ptp(calm)) >= bound:
         return ""
     return "it may be a burst, and bursts here have been over soon"
+
+
+def _is_out(levels: Floats, bound: float) -> Flags:
+    """Return which brokers are far from most of the others, (n_brokers,)."""
+    return np.asarray(_off(levels) > bound / 2 - 0.5)
+
+
+def _off(usage: Floats, among: Floats | None = None) -> Floats:
+    """Return the points between usages and the median of all, or of others."""
+    of = usage if among is None else among
+    return np.abs(usage - np.nanmedian(of))
