@@ -37,6 +37,8 @@ _ADVISED_S = 600.0
 _DISAGREES = (6.0, 0.4)
 # The same for a report that is nearer to the others: what a burst leaves as it ends.
 _RETURNS = (4.0, 0.25)
+# Share of brokers in doubt that are left alone, and the others balanced.
+_IN_DOUBT = 0.2
 # Windows of a bundle below which nothing is known of it.
 _WINDOWS_MIN = 3
 # Of many brokers the extremes are noise: how much of it is expected, and from how many on.
@@ -191,13 +193,17 @@ def _held(
     if not settings.patience or peak >= _BURST_FULL:
         return ""
     sure = np.where(doubtful, np.nan, levels)
-    if doubtful.any() and (np.isnan(sure).all() or np.nanmax(sure) - np.nanmin(sure) < bound):
+    few = np.count_nonzero(doubtful) <= _IN_DOUBT * np.count_nonzero(~np.isnan(levels))
+    if doubtful.any() and not (few and np.nanmax(sure) - np.nanmin(sure) >= bound):
         return "the newest reports and the filtered levels disagree"
     return _burst(memory, view, sure, bound)
 
 
 def _doubtful(memory: Memory, view: View, levels: Floats, bound: float) -> Flags:
-    """Return which brokers are out of bounds, and not by their newest reports, (n_brokers,)."""
+    """Return which brokers levels and newest reports do not agree about, (n_brokers,).
+
+    One or the other says that they are out of bounds.
+    """
     off, out = _off(levels), _off(memory.excursions.usage[-1], levels)
     brokers, windows = memory.known.brokers, view.windows
     settled = brokers.written_s > brokers.touched_s + windows.settled_s + 60.0
@@ -207,7 +213,8 @@ def _doubtful(memory: Memory, view: View, levels: Floats, bound: float) -> Flags
     differs = np.abs(memory.excursions.usage[-1] - levels)
     limit, returned = (np.maximum(low, share * off) for low, share in (_DISAGREES, _RETURNS))
     is_other = (differs > limit) | (off - out > returned)
-    return np.asarray(_is_out(levels, bound) & settled & free & is_other)
+    is_out = np.maximum(off, out) > bound / 2 - 0.5
+    return np.asarray(is_out & settled & free & is_other)
 
 
 def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
@@ -216,17 +223,12 @@ def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
     if np.isnan(levels).all():
         return ""
     is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
-    if not bool((_is_out(levels, bound) & is_young).any()):
+    if not bool(((_off(levels) > bound / 2 - 0.5) & is_young).any()):
         return ""
     calm = levels[~np.isnan(levels) & ~is_young]
     if calm.size > 1 and float(np.ptp(calm)) >= bound:
         return ""
     return "it may be a burst, and bursts here have been over soon"
-
-
-def _is_out(levels: Floats, bound: float) -> Flags:
-    """Return which brokers are far from most of the others, (n_brokers,)."""
-    return np.asarray(_off(levels) > bound / 2 - 0.5)
 
 
 def _off(usage: Floats, among: Floats | None = None) -> Floats:
