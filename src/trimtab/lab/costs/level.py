@@ -21,9 +21,9 @@ _WANDERING_MIN = 30.0
 _DOUBTED = 3.5
 # Points below which nothing is doubted.
 _DOUBTED_MIN = 3.0
-# Share of the larger of two surprises by which they may differ and still say the same: what comes
-# and goes within three windows shows in one wholly, and in part in those beside it.
-_SAME = 0.5
+# Share of a surprise that is left in the next window if it lasts: of what comes and goes within three
+# windows the last shows less than the one before.
+_LASTS = 0.6
 # Share of a new window in the variance of windows, and its bounds.
 _VARIANCE_SHARE = 0.1
 _VARIANCE_BOUNDS = (0.25, 36.0)
@@ -54,8 +54,8 @@ class Filtered(NamedTuple):
     own: Floats
     missed: Floats
     is_doubted: Flags
-    #: They say the same against the level as the windows before.
-    says_same: Flags
+    #: They go on with what the windows before said against the level.
+    goes_on: Flags
     #: Levels that are believed to be others now, and those that are the first.
     is_jump: Flags
     is_first: Flags
@@ -93,16 +93,15 @@ def compared(known: Knowledge, sample: Sample, rows: Ints, windows: Windows) -> 
     limit = np.maximum(_DOUBTED_MIN, _DOUBTED * np.sqrt(variance))
     is_doubted = np.abs(missed) > limit
     before = b.doubt[who]
-    larger = np.maximum(np.abs(missed), np.abs(before))
-    says_same = (before != 0.0) & (np.abs(missed - before) <= np.maximum(limit, _SAME * larger))
-    says_same &= np.sign(missed) == np.sign(before)
-    is_jump = is_doubted & says_same & (b.doubts[who] + 1.0 >= windows.in_doubt)
+    lasts = np.abs(missed) >= np.minimum(_LASTS * np.abs(before), np.abs(before) - limit)
+    goes_on = lasts & (np.sign(missed) == np.sign(before))
+    is_jump = is_doubted & goes_on & (b.doubts[who] + 1.0 >= windows.in_doubt)
     return Filtered(
         broker=who,
         own=own,
         missed=missed,
         is_doubted=is_doubted,
-        says_same=says_same,
+        goes_on=goes_on,
         is_jump=is_jump,
         is_first=is_first,
         is_settled=is_settled,
@@ -122,7 +121,7 @@ def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -
     # One that is doubted says nothing, full or not.
     is_full = (sample.cpu[rows] >= FULL) & (~is_doubted | is_jump)
     left = np.where(is_full, np.maximum(left, 100.0), left)
-    doubts = np.where(filtered.says_same, b.doubts[who] + 1.0, 1.0)
+    doubts = np.where(filtered.goes_on, b.doubts[who] + 1.0, 1.0)
     level = np.where(filtered.is_first, filtered.own, b.level[who])
     features = b.level_features[who]
     return with_brokers(

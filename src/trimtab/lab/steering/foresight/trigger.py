@@ -37,8 +37,8 @@ _ADVISED_S = 600.0
 _DISAGREES = (6.0, 0.4)
 # The same for a report that is nearer to the others: what a burst leaves as it ends.
 _RETURNS = (4.0, 0.25)
-# Share of brokers in doubt that are left alone, and the others balanced.
-_IN_DOUBT = 0.2
+# Share of brokers that may be in doubt and left alone, while the others are balanced.
+_IN_DOUBT = 0.05
 # Windows of a bundle below which nothing is known of it.
 _WINDOWS_MIN = 3
 # Of many brokers the extremes are noise: how much of it is expected, and from how many on.
