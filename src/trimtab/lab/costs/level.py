@@ -21,8 +21,8 @@ _WANDERING_MIN = 30.0
 _DOUBTED = 3.5
 # Points below which nothing is doubted.
 _DOUBTED_MIN = 3.0
-# Share of a surprise that is left in the next window if it lasts: of what comes and goes within three
-# windows the last shows less than the one before.
+# Share of a surprise that is left in the next window if it lasts: of what comes and goes within
+# three windows the last shows less than the one before.
 _LASTS = 0.6
 # Share of a new window in the variance of windows, and its bounds.
 _VARIANCE_SHARE = 0.1

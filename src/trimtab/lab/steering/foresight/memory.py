@@ -117,9 +117,11 @@ class Memory:
     robust: Floats
     n_rates: Ints
     rated_s: Floats
-    #: (n_brokers,) percent of CPU in the newest report, and (windows, n_brokers) percent that
-    #: others took in the last, the newest last; NaN where nobody measured it.
+    #: (n_brokers,) percent of CPU in the newest report, s at which it said something new, and
+    #: (windows, n_brokers) percent that others took in the last, the newest last; NaN where nobody
+    #: measured it.
     newest: Floats
+    newest_s: Floats
     others: Floats
     network: Network
     mood: Mood
@@ -144,6 +146,7 @@ def beginning(view: View, windows: int) -> Memory:
         n_rates=np.zeros(m, np.int64),
         rated_s=np.full(m, -np.inf),
         newest=none,
+        newest_s=np.full(n, -np.inf),
         others=np.full((windows, n), np.nan),
         network=Network(
             shares=SHARES_BEFORE.copy(),
