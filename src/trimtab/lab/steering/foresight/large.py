@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.lab.costs.level import FULL
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 # Share of the band by which a broker that one bundle fills may stand above the mean of the others:
 # they are in its lower part then.  And that down to which a bundle that was too large stays so.
 _ASIDE, _STAYS = 0.75, 0.25
-# By how much more than is seen a bundle may be taken to cost.
-_HIDDEN_MAX = 2.0
+# Percent from which a broker may be full, noise of counters taken off; and by how much more than is
+# seen a bundle may be taken to cost there.
+_FULL, _HIDDEN_MAX = 88.0, 2.0
 
 
 def too_large(usage: Floats, points: Floats, owner: Ints, was: Flags, width: float) -> Flags:
@@ -39,7 +39,7 @@ def too_large(usage: Floats, points: Floats, owner: Ints, was: Flags, width: flo
     usage = np.nan_to_num(usage)
     carried = _sums(by, points, len(usage))
     at_rest = np.maximum((usage - carried)[there], 0.0).min(axis=0)
-    is_full = usage[:, 0] >= FULL
+    is_full = usage[:, 0] >= _FULL
     hidden = np.where(is_full, (usage - at_rest)[:, 0] / np.maximum(carried[:, 0], 1e-9), 1.0)
     points = points.copy()
     points[:, 0] *= np.clip(hidden, 1.0, _HIDDEN_MAX)[by]
