@@ -43,7 +43,7 @@ ROOMS = {
         (
             *("java_agreement", "properties", "properties_of_placers", "candidates"),
             *("worked_placements", "extensible_manager"),
-            "replayed_nights",
+            *("replayed_nights", "datadriven"),
         ),
     ),
     "leader": Room(
@@ -60,7 +60,7 @@ ROOMS = {
         (
             *("control", "control_faults", "drain", "expected", "headroom", "level", "restarts"),
             *("rollout_step", "throttle", "journal", "apply", "bounds_of_guards", "rollout"),
-            "apply_words",
+            *("apply_words", "trust"),
         ),
     ),
     "findings": Room(("src/trimtab/diagnose/findings",)),
