@@ -21,6 +21,9 @@ _WANDERING_MIN = 30.0
 _DOUBTED = 3.5
 # Points below which nothing is doubted.
 _DOUBTED_MIN = 3.0
+# Share of a surprise that is left in the next window if it lasts: of what comes and goes within
+# three windows the last shows less than the one before.
+_LASTS = 0.6
 # Share of a new window in the variance of windows, and its bounds.
 _VARIANCE_SHARE = 0.1
 _VARIANCE_BOUNDS = (0.25, 36.0)
@@ -51,6 +54,8 @@ class Filtered(NamedTuple):
     own: Floats
     missed: Floats
     is_doubted: Flags
+    #: They go on with what the windows before said against the level.
+    goes_on: Flags
     #: Levels that are believed to be others now, and those that are the first.
     is_jump: Flags
     is_first: Flags
@@ -87,9 +92,22 @@ def compared(known: Knowledge, sample: Sample, rows: Ints, windows: Windows) -> 
     variance = variance + b.window_variance[who] + mixed
     limit = np.maximum(_DOUBTED_MIN, _DOUBTED * np.sqrt(variance))
     is_doubted = np.abs(missed) > limit
-    same_side = np.sign(missed) == np.sign(b.doubt[who])
-    is_jump = is_doubted & same_side & (b.doubts[who] + 1.0 >= windows.in_doubt)
-    return Filtered(who, own, missed, is_doubted, is_jump, is_first, is_settled, variance, mixed)
+    before = b.doubt[who]
+    lasts = np.abs(missed) >= np.minimum(_LASTS * np.abs(before), np.abs(before) - limit)
+    goes_on = lasts & (np.sign(missed) == np.sign(before))
+    is_jump = is_doubted & goes_on & (b.doubts[who] + 1.0 >= windows.in_doubt)
+    return Filtered(
+        broker=who,
+        own=own,
+        missed=missed,
+        is_doubted=is_doubted,
+        goes_on=goes_on,
+        is_jump=is_jump,
+        is_first=is_first,
+        is_settled=is_settled,
+        variance=variance,
+        mixed=mixed,
+    )
 
 
 def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -> Knowledge:
@@ -100,9 +118,10 @@ def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -
     before = filtered.variance - window
     gain = np.where(is_jump, 1.0, np.where(is_doubted, 0.0, before / filtered.variance))
     left = np.where(is_jump, window, (1.0 - gain) * before)
-    left = np.where(sample.cpu[rows] >= FULL, np.maximum(left, 100.0), left)
-    same_side = np.sign(filtered.missed) == np.sign(b.doubt[who])
-    doubts = np.where(same_side, b.doubts[who] + 1.0, 1.0)
+    # One that is doubted says nothing, full or not.
+    is_full = (sample.cpu[rows] >= FULL) & (~is_doubted | is_jump)
+    left = np.where(is_full, np.maximum(left, 100.0), left)
+    doubts = np.where(filtered.goes_on, b.doubts[who] + 1.0, 1.0)
     level = np.where(filtered.is_first, filtered.own, b.level[who])
     features = b.level_features[who]
     return with_brokers(

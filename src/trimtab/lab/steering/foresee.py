@@ -22,11 +22,14 @@ from trimtab.lab.steering.foresight.memory import Memory, Picture, beginning
 from trimtab.lab.steering.foresight.picture import believed, picture
 from trimtab.lab.steering.foresight.plans import plan
 from trimtab.lab.steering.foresight.settings import Settings
-from trimtab.lab.steering.foresight.trigger import verdict, with_members
+from trimtab.lab.steering.foresight.trigger import advised, verdict, with_members
 from trimtab.lab.steering.view import Answer, Asked, Command, Prediction, View
-from trimtab.pulsar.model import Floats
+from trimtab.pulsar.model import Flags, Floats
 
 __all__ = ["Memory", "Settings", "foresee", "place"]
+
+# Share of a window within which the very same figure is of the same window.
+_SAME_WINDOW = 0.95
 
 
 def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answer, Memory]:
@@ -49,8 +52,9 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
     judged = verdict(memory, view, known, settings)
     memory = replace(memory, mood=judged.mood)
     levels = memory.picture.usage.max(axis=1)
+    advice = advised(memory.picture, memory.mood, view)
     if not judged.plans:
-        return Answer((), (), judged.reason, (), levels), memory
+        return Answer((), (), judged.reason, advice, levels), memory
     found = plan(memory, view, judged, settings)
     commands = _commands(memory.picture, found.moves)
     predictions = _predictions(known, memory.picture, found.moves)
@@ -60,7 +64,7 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
         for each in commands:
             after = _with(after, each.bundle, each.target)
         memory = replace(memory, mood=mood, picture=after)
-    return Answer(commands, predictions, found.reason, found.advice, levels), memory
+    return Answer(commands, predictions, found.reason, advice, levels), memory
 
 
 def _after(memory: Memory, view: View, settings: Settings) -> Memory:
@@ -70,9 +74,13 @@ def _after(memory: Memory, view: View, settings: Settings) -> Memory:
         view, waiting = calm(view, memory.waiting, memory.known.brokers.touched_s)
         memory, waits = replace(memory, waiting=waiting), waiting.look.broker
     memory = with_members(memory, view)
-    memory = replace(memory, known=learned(memory.known, view.look, view.windows))
+    is_repeated = _is_repeated(memory, view)
+    look = replace(view.look, cpu=np.where(is_repeated, 0.0, view.look.cpu))
+    memory = replace(memory, known=learned(memory.known, look, view.windows))
     memory = with_rates(with_others(memory, view), view, memory.known)
-    memory = replace(memory, newest=_newest(view, memory.newest))
+    newest_s = memory.newest_s.copy()
+    newest_s[view.look.broker[~is_repeated]] = view.time_s
+    memory = replace(memory, newest=_newest(view, memory.newest), newest_s=newest_s)
     known = with_silence(memory, view.windows, waits)
     return with_excursions(with_network(replace(memory, known=known), view), view)
 
@@ -98,6 +106,18 @@ def _with(picture: Picture, bundle: int, to: int) -> Picture:
     usage[to] = np.nan_to_num(usage[to]) + picture.speed[to] * picture.cost[bundle]
     owner[bundle] = to
     return replace(picture, usage=usage, owner=owner)
+
+
+def _is_repeated(memory: Memory, view: View) -> Flags:
+    """Return which reports say the CPU of a window that an earlier one told of, (n_reports,).
+
+    Where reports are lost, the next may have other traffic and the same window of the host: that
+    says nothing twice.
+    """
+    look = view.look
+    since_s = view.time_s - memory.newest_s[look.broker]
+    is_same = look.cpu == memory.newest[look.broker]
+    return np.asarray(is_same & (since_s < _SAME_WINDOW * view.windows.host_s))
 
 
 def _newest(view: View, before: Floats) -> Floats:

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from trimtab.lab.costs.knowledge import with_bundles
+from trimtab.lab.costs.predict import by_work, carried
 from trimtab.lab.steering.foresight.memory import Excursions, Memory
 from trimtab.lab.steering.view import View
 from trimtab.pulsar.model import Flags, Floats
@@ -20,7 +22,9 @@ _LAG_S = 30.0
 # s beyond which it was no burst, and for which bursts are remembered.
 _BURST_S, _PAST_S = 360.0, 7200.0
 # Bursts that make a habit, the share of them that is waited for, and how much longer, s.
-_HABIT, _QUANTILE, _FACTOR, _EXTRA_S = 2, 0.95, 1.25, 30.0
+_HABIT, _QUANTILE, _EXTRA_S = 2, 0.95, 60.0
+# Share of an excursion from which traffic is what it is by.
+_BY_TRAFFIC = 0.5
 
 
 def with_excursions(memory: Memory, view: View) -> Memory:
@@ -31,6 +35,7 @@ def with_excursions(memory: Memory, view: View) -> Memory:
     usage = np.concatenate((memory.excursions.usage[kept], newest[None]))
     times_s = np.append(memory.excursions.time_s[kept], time_s)
     since_s, past = memory.excursions.since_s.copy(), memory.excursions.past
+    by_traffic = memory.excursions.by_traffic.copy()
     past = past[past[:, 0] > time_s - _PAST_S]
     if times_s.size >= _LOOKS_MIN:
         off = np.abs(newest - _usual(usage, times_s, touched_s + view.windows.settled_s))
@@ -43,13 +48,21 @@ def with_excursions(memory: Memory, view: View) -> Memory:
         lasted_s = time_s - _LAG_S - since_s[over]
         short = lasted_s[lasted_s < _BURST_S]
         who = np.flatnonzero(over)[lasted_s < _BURST_S]
-        past = np.concatenate((past, np.column_stack((np.full(short.size, time_s), short, who))))
+        bursts = np.column_stack((np.full(short.size, time_s), short, who, by_traffic[who]))
+        past = np.concatenate((past, bursts))
         since_s[broken | over] = np.nan
         since_s[begins] = time_s - _LAG_S
+        by_traffic[np.isnan(since_s)] = False
+        by_traffic |= ~np.isnan(since_s) & (np.abs(_surplus(memory)) > _BY_TRAFFIC * off)
     return replace(
         memory,
         excursions=replace(
-            memory.excursions, usage=usage, time_s=times_s, since_s=since_s, past=past
+            memory.excursions,
+            usage=usage,
+            time_s=times_s,
+            since_s=since_s,
+            by_traffic=by_traffic,
+            past=past,
         ),
     )
 
@@ -59,15 +72,33 @@ def young(excursions: Excursions, time_s: float, filtered_s: float) -> Flags:
 
     One whose burst is over is so, too, for as long as filters still show it.
     """
-    past = excursions.past
-    if len(past) < _HABIT:
-        return np.zeros(excursions.since_s.size, np.bool_)
-    # Most are short loads of other processes, and of few the longest decides.
-    longest_s = float(np.quantile(past[:, 1], _QUANTILE, method="higher"))
-    patience_s = _FACTOR * longest_s + _EXTRA_S
+    past, by_traffic = excursions.past, excursions.by_traffic
+    # Bursts of traffic last for longer than the short loads of other processes.
+    patience_s = np.where(
+        by_traffic, _patience_s(past[past[:, 3] > 0]), _patience_s(past[past[:, 3] == 0])
+    )
     is_young = time_s - np.nan_to_num(excursions.since_s, nan=-np.inf) < patience_s
-    is_young[past[past[:, 0] > time_s - filtered_s, 2].astype(np.int64)] = True
+    if len(past) >= _HABIT:
+        is_young[past[past[:, 0] > time_s - filtered_s, 2].astype(np.int64)] = True
     return np.asarray(is_young)
+
+
+def _patience_s(past: Floats) -> float:
+    """Return for how long it may be a burst, by those that there were; 0 without a habit."""
+    if len(past) < _HABIT:
+        return 0.0
+    # Of few the longest decides, and is short of the longest there is by one part of as many.
+    longest_s = float(np.quantile(past[:, 1], _QUANTILE, method="higher"))
+    return longest_s * (1.0 + 1.0 / len(past)) + _EXTRA_S
+
+
+def _surplus(memory: Memory) -> Floats:
+    """Return the points by which the newest traffic takes more than the usual, (n_brokers,)."""
+    known = memory.known
+    now, usual = (
+        carried(with_bundles(known, counts=counts)) for counts in (memory.rates[-1], memory.robust)
+    )
+    return np.asarray(by_work(known) * ((now - usual) @ np.exp(known.shared[:-1])))
 
 
 def _newest(memory: Memory, view: View) -> Floats:

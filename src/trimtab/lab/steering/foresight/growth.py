@@ -39,7 +39,10 @@ def grown(memory: Memory, view: View, windows: int) -> Memory:
     count, added = len(excursions.time_s), len(view.brokers) - excursions.since_s.size
     usage = np.concatenate((excursions.usage, np.full((count, added), np.nan)), axis=1)
     excursions = replace(
-        excursions, usage=usage, since_s=_put(excursions.since_s, wider.excursions.since_s)
+        excursions,
+        usage=usage,
+        since_s=_put(excursions.since_s, wider.excursions.since_s),
+        by_traffic=_put(excursions.by_traffic, wider.excursions.by_traffic),
     )
     return replace(
         memory,

@@ -35,6 +35,8 @@ class Picture:
     beyond: Floats
     #: Percent at which the CPU of all brokers would stand if what they carry were poured over them.
     water: float
+    #: (n_bundles,) would hold any broker above the others: no move helps.
+    is_too_large: Flags
 
     @property
     def movable_usage(self) -> Floats:
@@ -42,6 +44,13 @@ class Picture:
         usage = self.usage.copy()
         usage[:, 0] -= self.beyond
         return usage
+
+    @property
+    def is_aside(self) -> Flags:
+        """Return which brokers hold a bundle that is too large, (n_brokers,)."""
+        aside = np.zeros(len(self.usage), np.bool_)
+        aside[self.owner[self.is_too_large & (self.owner >= 0)]] = True
+        return aside
 
     @property
     def levels(self) -> Floats:
@@ -76,6 +85,8 @@ class Mood:
     planned_s: float = -np.inf
     #: s until which it holds still after a broker went or came back.
     hold_s: float = -np.inf
+    #: s since which a bundle has been too large.
+    large_s: float = np.inf
     #: A broker has joined that holds nothing yet.
     has_new: bool = False
 
@@ -89,7 +100,9 @@ class Excursions:
     time_s: Floats
     #: (n_brokers,) s at which an excursion began; NaN for none.
     since_s: Floats
-    #: (n_past, 3) s at which one was over, how long it was, and whose.
+    #: (n_brokers,) traffic is what it is off by.
+    by_traffic: Flags
+    #: (n_past, 4) s at which one was over, how long it was, whose, and 1 if traffic was it.
     past: Floats
 
 
@@ -104,9 +117,11 @@ class Memory:
     robust: Floats
     n_rates: Ints
     rated_s: Floats
-    #: (n_brokers,) percent of CPU in the newest report, and (windows, n_brokers) percent that
-    #: others took in the last, the newest last; NaN where nobody measured it.
+    #: (n_brokers,) percent of CPU in the newest report, s at which it said something new, and
+    #: (windows, n_brokers) percent that others took in the last, the newest last; NaN where nobody
+    #: measured it.
     newest: Floats
+    newest_s: Floats
     others: Floats
     network: Network
     mood: Mood
@@ -131,6 +146,7 @@ def beginning(view: View, windows: int) -> Memory:
         n_rates=np.zeros(m, np.int64),
         rated_s=np.full(m, -np.inf),
         newest=none,
+        newest_s=np.full(n, -np.inf),
         others=np.full((windows, n), np.nan),
         network=Network(
             shares=SHARES_BEFORE.copy(),
@@ -140,11 +156,19 @@ def beginning(view: View, windows: int) -> Memory:
             capacity=none,
         ),
         mood=Mood(),
-        excursions=Excursions(np.empty((0, n)), np.empty(0), none, np.empty((0, 3))),
+        excursions=Excursions(
+            np.empty((0, n)), np.empty(0), none, np.zeros(n, np.bool_), np.empty((0, 4))
+        ),
         left_s=np.full(n, -np.inf),
         came_s=np.full(n, -np.inf),
         is_there=view.is_there,
         picture=Picture(
-            nothing * np.nan, nothing, np.zeros((m, 3)), np.full(m, -1), np.zeros(n), 0.0
+            nothing * np.nan,
+            nothing,
+            np.zeros((m, 3)),
+            np.full(m, -1),
+            np.zeros(n),
+            0.0,
+            np.zeros(m, np.bool_),
         ),
     )

@@ -13,6 +13,7 @@ from trimtab.lab.costs.predict import carried
 from trimtab.lab.planning.columns import Column, by_share, learned_cpu
 from trimtab.lab.steering.foresight.calm import bounded
 from trimtab.lab.steering.foresight.filters import network_usage, robust_others
+from trimtab.lab.steering.foresight.large import too_large
 from trimtab.lab.steering.foresight.memory import Memory, Picture
 from trimtab.lab.steering.foresight.settings import Settings
 from trimtab.pulsar.model import Flags, Floats, Ints
@@ -45,7 +46,13 @@ def picture(memory: Memory, known: Knowledge, settings: Settings) -> Picture:
     water, beyond = float(known_cpu.mean()) if known_cpu.size else 0.0, np.zeros(len(usage))
     if settings.water:
         water, beyond = poured(usage[:, 0], speed[:, 0], _sums(owner, cost[:, 0], len(usage)))
-    return Picture(usage, speed, cost, owner, beyond, water)
+    was = memory.picture.is_too_large
+    now = Picture(usage, speed, cost, owner, beyond, water, np.zeros_like(was))
+    if not settings.aside:
+        return now
+    points = speed[np.maximum(owner, 0)] * cost
+    large = too_large(now.movable_usage, points, owner, was, settings.outer)
+    return replace(now, is_too_large=large)
 
 
 def _cpu(memory: Memory, known: Knowledge, settings: Settings) -> Column:

@@ -11,7 +11,7 @@ from trimtab.lab.costs import Knowledge
 from trimtab.lab.costs.knowledge import with_bundles
 from trimtab.lab.costs.predict import works
 from trimtab.lab.steering.foresight.excursions import young
-from trimtab.lab.steering.foresight.memory import Memory, Mood
+from trimtab.lab.steering.foresight.memory import Memory, Mood, Picture
 from trimtab.lab.steering.foresight.settings import Settings
 from trimtab.lab.steering.view import Change, View
 from trimtab.pulsar.model import Flags, Floats
@@ -23,14 +23,22 @@ _RESTART_S = 900.0
 # Percent from which nothing is waited for.
 _FULL = 88.0
 _BURST_FULL = 92.0
+# Evidence beyond which there is no more of it: what is long over is soon forgotten.
+_EVIDENCE_MAX = 2.0
 # Share by which all traffic may be off its filtered sum before a plan waits.
 _RAMP = 0.12
 # s after a member came or went in which a plan need not have settled either.
 _MEMBER_S = 240.0
 # s after which an episode is over whatever the spread.
 _EPISODE_S = 1500.0
+# s for which a bundle has to be too large before its split is advised: no hurry, and no burst.
+_ADVISED_S = 600.0
 # What is looked at in a report and in its filter, points and as a share of how far it is off.
 _DISAGREES = (6.0, 0.4)
+# The same for a report that is nearer to the others: what a burst leaves as it ends.
+_RETURNS = (4.0, 0.25)
+# Share of brokers that may be in doubt and left alone, while the others are balanced.
+_IN_DOUBT = 0.05
 # Windows of a bundle below which nothing is known of it.
 _WINDOWS_MIN = 3
 # Of many brokers the extremes are noise: how much of it is expected, and from how many on.
@@ -47,6 +55,8 @@ class Verdict(NamedTuple):
     mood: Mood
     #: The plan goes on with an episode.
     goes_on: bool = False
+    #: (n_brokers,) brokers that the plan leaves alone; None is nobody.
+    left_alone: Flags | None = None
 
 
 def with_members(memory: Memory, view: View) -> Memory:
@@ -76,27 +86,33 @@ def unseen(memory: Memory, settled_s: float, silent_s: float) -> Flags:
 
 def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings) -> Verdict:
     """Return whether it is time to plan."""
-    levels, time_s = memory.picture.levels, view.time_s
+    picture, time_s = memory.picture, view.time_s
+    # Whoever holds a bundle that is too large is as it will be.
+    levels = np.where(picture.is_aside, np.nan, picture.levels)
     there = np.flatnonzero(~np.isnan(levels))
-    mood = memory.mood
-    if there.size < 2:
+    mood = replace(memory.mood, large_s=_since(memory, time_s))
+    if np.count_nonzero(~np.isnan(picture.levels)) < 2:
         return Verdict(False, "fewer than two brokers are known", mood)
     if np.median(memory.n_rates) < _WINDOWS_MIN:
         return Verdict(False, "too little has been seen to tell a burst from a step", mood)
-    spread = float(np.ptp(levels[there]))
+    spread = float(np.ptp(levels[there])) if there.size else 0.0
     # Full is who says so itself.
     said = np.minimum(levels, memory.excursions.usage[-1])[there]
-    peak = float(np.nan_to_num(said).max())
+    peak = float(np.nan_to_num(said).max(initial=0.0))
     noise = _noise(memory, there.size)
     excess = spread - settings.trigger - noise
     passed = min(1.0, (time_s - mood.weighed_s) / view.windows.host_s)
     step = float(np.clip(excess / settings.evidence, -1.0, 1.0)) * passed
-    evidence = max(0.0, mood.evidence + step) if settings.sequential else float(excess > 0)
+    evidence = float(np.clip(mood.evidence + step, 0.0, _EVIDENCE_MAX))
+    evidence = evidence if settings.sequential else float(excess > 0)
     mood = replace(mood, evidence=evidence, weighed_s=time_s)
     if spread <= settings.episode + _OVER * noise:
         mood = replace(mood, is_open=False)
     is_due = evidence >= 1.0 and excess > 0
-    held = _held(memory, view, believed, settings, (levels, peak, noise))
+    bound, doubtful = settings.trigger + noise, np.zeros(levels.size, np.bool_)
+    if settings.patience and peak < _BURST_FULL and there.size:
+        doubtful = _doubtful(memory, view, levels, bound)
+    held = _held(memory, view, believed, settings, (levels, peak, bound, doubtful))
     if mood.has_new and not held:
         is_due, mood = excess > 0, replace(mood, has_new=False)
     since_s = time_s - mood.planned_s
@@ -109,18 +125,42 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
         and not unseen(memory, view.windows.settled_s, settings.unseen_s)[there].any()
     )
     if not (is_due or goes_on):
-        quiet = "the spread is within bounds"
-        if excess > 0:
-            quiet = "the spread is out of bounds, and not for long enough to believe it"
-        elif mood.is_open:
-            quiet = "the episode is open, and the last moves have not settled"
-        return Verdict(False, quiet, mood)
+        return Verdict(False, _quiet(picture, mood, excess), mood)
     if held:
         return Verdict(False, held, mood)
     is_new_member = time_s - max(_latest(memory.left_s), _latest(memory.came_s)) < _MEMBER_S
     if is_due and since_s < settings.settle_s and not is_new_member:
         return Verdict(False, "the last plan has not settled", mood)
-    return Verdict(True, "", mood, goes_on)
+    return Verdict(True, "", mood, goes_on, doubtful)
+
+
+def _quiet(picture: Picture, mood: Mood, excess: float) -> str:
+    """Return why nothing is due."""
+    if excess > 0:
+        return "the spread is out of bounds, and not for long enough to believe it"
+    if mood.is_open:
+        return "the episode is open, and the last moves have not settled"
+    if picture.is_too_large.any():
+        return "a bundle too large to balance has to be split"
+    return "the spread is within bounds"
+
+
+def advised(picture: Picture, mood: Mood, view: View) -> tuple[str, ...]:
+    """Return which bundles an operator is advised to split: those too large for long enough."""
+    if view.time_s - mood.large_s < _ADVISED_S:
+        return ()
+    which = np.flatnonzero(picture.is_too_large & (picture.owner >= 0)).tolist()
+    return tuple(
+        f"split {view.bundles[bundle]}: it alone holds {view.brokers[picture.owner[bundle]]} above"
+        " the others"
+        for bundle in which
+    )
+
+
+def _since(memory: Memory, time_s: float) -> float:
+    """Return since when a bundle has been too large, s; infinite if none is."""
+    is_any = bool(memory.picture.is_too_large.any())
+    return min(memory.mood.large_s, time_s) if is_any else np.inf
 
 
 def _latest(times_s: Floats) -> float:
@@ -139,10 +179,10 @@ def _held(
     view: View,
     believed: Knowledge,
     settings: Settings,
-    seen: tuple[Floats, float, float],
+    seen: tuple[Floats, float, float, Flags],
 ) -> str:
     """Return why a plan has to wait; nothing if it need not."""
-    levels, peak, noise = seen
+    levels, peak, bound, doubtful = seen
     if view.time_s < memory.mood.hold_s and peak < _FULL:
         return "a broker has just gone or come back: what it left is placed by lookups first"
     if settings.robust:
@@ -150,29 +190,48 @@ def _held(
         now, filtered = float(works(newest).sum()), float(works(believed).sum())
         if abs(now - filtered) > _RAMP * max(now, filtered) and now + filtered > 1.0:
             return "the traffic of the whole cluster is changing"
-    if settings.patience and peak < _BURST_FULL:
-        return _burst(memory, view, levels, settings.trigger + noise)
-    return ""
+    if not settings.patience or peak >= _BURST_FULL:
+        return ""
+    sure = np.where(doubtful, np.nan, levels)
+    few = np.count_nonzero(doubtful) <= _IN_DOUBT * np.count_nonzero(~np.isnan(levels))
+    if doubtful.any() and not (few and np.nanmax(sure) - np.nanmin(sure) >= bound):
+        return "the newest reports and the filtered levels disagree"
+    return _burst(memory, view, sure, bound)
 
 
-def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
-    """Return that what is seen may be a burst; nothing if it is not."""
-    there = ~np.isnan(levels)
-    off = np.abs(levels - np.median(levels[there]))
-    is_out = there & (off > bound / 2 - 0.5)
+def _doubtful(memory: Memory, view: View, levels: Floats, bound: float) -> Flags:
+    """Return which brokers levels and newest reports do not agree about, (n_brokers,).
+
+    One or the other says that they are out of bounds.
+    """
+    off, out = _off(levels), _off(memory.excursions.usage[-1], levels)
     brokers, windows = memory.known.brokers, view.windows
     settled = brokers.written_s > brokers.touched_s + windows.settled_s + 60.0
     # What has not been contradicted for so long is as believed as it will be.
     settled &= brokers.written_s > view.time_s - windows.in_doubt * windows.host_s
     free = memory.picture.beyond < 1.0
-    newest = memory.excursions.usage[-1]
-    differs = np.abs(newest - levels) > np.maximum(_DISAGREES[0], _DISAGREES[1] * off)
-    if bool((is_out & settled & free & differs).any()):
-        return "the newest reports and the filtered levels disagree"
-    is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
-    if not bool((is_out & is_young).any()):
+    differs = np.abs(memory.excursions.usage[-1] - levels)
+    limit, returned = (np.maximum(low, share * off) for low, share in (_DISAGREES, _RETURNS))
+    is_other = (differs > limit) | (off - out > returned)
+    is_out = np.maximum(off, out) > bound / 2 - 0.5
+    return np.asarray(is_out & settled & free & is_other)
+
+
+def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
+    """Return that what is seen may be a burst; nothing if it is not."""
+    windows = view.windows
+    if np.isnan(levels).all():
         return ""
-    calm = levels[there & ~is_young]
+    is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
+    if not bool(((_off(levels) > bound / 2 - 0.5) & is_young).any()):
+        return ""
+    calm = levels[~np.isnan(levels) & ~is_young]
     if calm.size > 1 and float(np.ptp(calm)) >= bound:
         return ""
     return "it may be a burst, and bursts here have been over soon"
+
+
+def _off(usage: Floats, among: Floats | None = None) -> Floats:
+    """Return the points between usages and the median of all, or of others."""
+    of = usage if among is None else among
+    return np.abs(usage - np.nanmedian(of))
