@@ -152,6 +152,7 @@ def watch(
     With --act --yes, and Pulsar's own shedding off, what it decides is carried out, one by
     one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
     learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
+
     --page shows all of it in a browser; with --act --ask each plan waits there for approval.
 
     Exit code 0: ended as asked; 2: wrong use, or no cluster; 130: ended before anything was
