@@ -21,7 +21,7 @@ CLUSTERS = {
     name: {f"tests/test_pulsar_{file}.py" for file in files.split()}
     for name, files in {
         "shared": "cluster moves faults rehearse",
-        "namespaces": "extensible usage costs rollout",
+        "namespaces": "extensible usage costs rollout foresee",
     }.items()
 }
 BROKERS = 3
