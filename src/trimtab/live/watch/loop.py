@@ -295,7 +295,8 @@ def _settings(request: WatchRequest) -> Settings:
     if "Extensible" in manager:
         raise GatherError(
             f"loadManagerClassName: found {manager}, expected the modular load manager: "
-            "under the extensible one the leader's load data are in no store"
+            "under the extensible one the leader's load data are in no store; `trimtab gather` "
+            "records that, for `trimtab explain`"
         )
     shed, place, conf = chosen(beside, ran)
     brokers = [table["id"] for table in recording_toml.get("brokers", {}).values()]
