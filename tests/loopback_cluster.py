@@ -20,8 +20,8 @@ from cluster.state import State, load
 CLUSTERS = {
     name: {f"tests/test_pulsar_{file}.py" for file in files.split()}
     for name, files in {
-        "shared": "cluster moves faults rehearse",
-        "namespaces": "extensible usage costs rollout",
+        "shared": "moves faults rehearse",
+        "namespaces": "extensible usage costs rollout foresee",
     }.items()
 }
 BROKERS = 3

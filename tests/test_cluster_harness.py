@@ -176,6 +176,13 @@ def test_the_files_that_need_a_cluster_are_those_that_make_pulsar_test_names() -
     assert all((tests.parent / file).exists() for files in CLUSTERS.values() for file in files)
 
 
+def test_no_two_workers_make_namespaces_of_the_same_names() -> None:
+    tests = Path(__file__).parent
+    making = {path for path in tests.glob("test_pulsar_*.py") if "kernel" in path.read_text()}
+
+    assert {f"tests/{path.name}" for path in making} <= CLUSTERS["namespaces"]
+
+
 def test_a_broker_that_does_not_run_cannot_leave(tmp_path: Path) -> None:
     state = State(tmp_path, processes={"broker1": Process(os.getpid(), 1)})
 

@@ -87,7 +87,10 @@ def test_what_failed_is_told_in_the_end(cluster: list[fake.Broker], tmp_path: Pa
     result = run("--admin", cluster[0].address, "--once", "-o", str(tmp_path / "now"))
 
     assert result.exit_code == 0
-    assert "warning: 1 calls failed; gather.jsonl says which." in result.output
+    assert (
+        "warning: 1 calls failed, so their answers are missing; gather.jsonl says which."
+        in result.output
+    )
 
 
 @pytest.mark.parametrize(

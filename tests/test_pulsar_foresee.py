@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from cluster.state import State, broker_id, web
 
 from beside import ENVIRONMENT, running, wait_until
 from loopback_cluster import asked, load_report
+from test_pulsar_moves import counting
 
 pytestmark = pytest.mark.pulsar
 
@@ -143,23 +143,6 @@ def make_uneven() -> None:
     wait_until("reports of that", lambda: busiest()[0] > UNEVEN + max(busiest()[1:]))
 
 
-@contextmanager
-def counting() -> Iterator[list[dict[str, Any]]]:
-    """Run clients that count; when the block ends, the list has what became of each topic."""
-    found: list[dict[str, Any]] = []
-    network = State(FOLDER, mode="namespaces").network
-    addresses = "pulsar://" + ",".join(f"{network}.{i}:6650" for i in range(1, BROKERS + 1))
-    topics = [f"persistent://{NAMESPACE}/t-{i}" for i in range(TOPICS)]
-    words = ("tests/counting_clients.py", addresses, *topics)
-    with running(*words, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "sending\n"
-        yield found
-        process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=WAIT_S)
-        found += map(json.loads, out.splitlines())
-
-
 def said(recording: Path, what: str) -> list[dict[str, Any]]:
     path = recording / "watch" / "rounds.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -176,7 +159,8 @@ def test_an_uneven_cluster_is_balanced_and_no_message_is_lost(
     monkeypatch.setitem(ENVIRONMENT, "COUNTED_BYTES", str(BYTES))
     called("tenants/shop", "PUT", {"allowedClusters": ["loopback"]})
     called(f"namespaces/{NAMESPACE}", "PUT", {"bundles": {"numBundles": BUNDLES}})
-    with counting() as counted:
+    topics = [f"persistent://{NAMESPACE}/t-{i}" for i in range(TOPICS)]
+    with counting(topics, cluster.network) as counted:
         make_uneven()
         courses = [by_foresee(cluster, tmp_path)]
         if is_exhaustive:

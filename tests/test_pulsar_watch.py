@@ -111,9 +111,9 @@ def cluster() -> Iterator[Cluster]:
 
 
 def is_enough(recording: Path) -> bool:
-    """Return whether rounds were compared, and what came of them was scored, often enough."""
-    n_compared, n_scored = (len(said(recording, what)) for what in ("compared", "scored"))
-    return n_compared >= ROUNDS and n_scored >= ROUNDS - 2
+    """Return whether rounds were found equal, and what came of them was scored, often enough."""
+    n_equal = sum(each["equal"] is True for each in said(recording, "compared"))
+    return n_equal >= ROUNDS and len(said(recording, "scored")) >= ROUNDS - 2
 
 
 @pytest.fixture(scope="module")
@@ -147,8 +147,12 @@ def watched(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Watch
 def test_every_round_is_recomputed_to_the_last_digit(watched: Watched) -> None:
     compared = said(watched.recording, "compared")
 
-    assert len(compared) >= ROUNDS
-    assert [each for each in compared if each["equal"] is not True] == []
+    decidable = [each for each in compared if each["equal"] is not None]
+    assert len(decidable) >= ROUNDS
+    assert [each for each in decidable if not each["equal"]] == []
+    # A report that is written as the leader decides or goes on may be looked at before or after.
+    undecided = [each["why"] for each in compared if each["equal"] is None]
+    assert len(undecided) <= len(compared) // 4, undecided
     # There was something to compare: bundles, each with a rate of many digits.
     assert sum(len(each["unloaded"]) for each in compared) >= ROUNDS
     assert all(any(len(word) > 12 for word in each["lines"][0].split()) for each in compared)

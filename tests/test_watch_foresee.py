@@ -315,8 +315,8 @@ def test_predictions_are_said_and_counted() -> None:
     actions = [each for _ in range(30) for each in of.look()]
     held = [each for each in actions if isinstance(each, Foretold)]
 
-    assert {each.broker for each in held} == {"b1", "b2"}
-    assert all(each.is_inside for each in held)
+    assert {each.checked.broker for each in held} == {"b1", "b2"}
+    assert all(each.checked.outcome.is_inside for each in held)
     assert line_of(held[0])["said"] == "foretold"
     assert "predicted" in words(held[0], SETTINGS)
     tally = Tally()

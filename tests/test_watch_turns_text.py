@@ -105,11 +105,11 @@ class History:
     def _told(self, each: Steered | Foretold) -> list[str]:
         at = f"{each.time:%H:%M:%S}"
         if isinstance(each, Foretold):
-            inside = "inside" if each.is_inside else "outside"
+            it = each.checked
+            inside = "inside" if it.outcome.is_inside else "outside"
             return [
-                f"{at} foretold: {each.broker} after {each.moves} moves {each.before:.0f} → "
-                f"{each.after:.0f} ± {each.deviation:.1f} %, "
-                f"measured {each.measured:.0f} %: {inside}"
+                f"{at} foretold: {it.broker} after {it.moves} moves {it.before:.0f} → "
+                f"{it.after:.0f} ± {it.deviation:.1f} %, measured {it.measured:.0f} %: {inside}"
             ]
         self.moves = [(move.bundle.split("/")[1], move.target) for move in each.moves]
         trust = f"trust {each.trust.by_record:.2f} by record, {each.trust.by_plan:.2f} by plan"

@@ -123,7 +123,7 @@ def _lines(folder: Path, strategy: str) -> Iterator[str]:
     silences = Counter(each.reason for each in steered if not each.moves).most_common(1)
     held = [each for each in done.said if isinstance(each, Foretold)]
     excess = (tally.mean(who, "excess_spread_points") for who in ("pulsar", "shadow"))
-    inside = sum(each.is_inside for each in held)
+    inside = sum(each.checked.outcome.is_inside for each in held)
     cells = [
         folder.name,
         sight,
@@ -157,8 +157,9 @@ def told(folder: Path, strategy: str) -> Iterator[str]:
             )
             yield f"{time_text(each.time)} {each.reason}: {moves}"
         elif isinstance(each, Foretold):
-            off = f"{each.after:.1f} ± {each.deviation:.1f}, measured {each.measured:.1f}"
-            yield f"{time_text(each.time)} {each.broker} after {each.moves} moves: {off}"
+            it = each.checked
+            off = f"{it.after:.1f} ± {it.deviation:.1f}, measured {it.measured:.1f}"
+            yield f"{time_text(each.time)} {it.broker} after {it.moves} moves: {off}"
         elif isinstance(each, Decided) and each.pulsar is not None and each.pulsar["unloads"]:
             yield f"{time_text(each.time)} Pulsar unloads {len(each.pulsar['unloads'])}"
 

@@ -142,16 +142,16 @@ def watch(
 ) -> None:
     """Run beside a live cluster and decide each round of its balancer again.
 
-    Records as `trimtab gather` does, and says at each round what the strategy of
-    --strategy would have done beside what Pulsar did.  With --metadata it sees what the
-    leader sees; with the leader's --logs too it says of each round whether scores and
-    bundles are those of the log, to the last digit.  Nothing in the cluster is changed.
-    With --strategy Foresee, which predicts, it says every 20 s what that would move and expects,
-    or why nothing, and what came of what it predicts; --memory keeps what it remembers.
+    Records as `trimtab gather` does, and says at each round what the strategy of --strategy would
+    have done beside what Pulsar did.  With --metadata it sees what the leader sees; with its --logs
+    too it says of each round whether scores and bundles are those of the log, to the last digit.
+    Nothing in the cluster is changed.  With --strategy Foresee, which predicts, it says every 20 s
+    what that would move and expects, or why nothing, and what came; --memory keeps what it knows.
 
     With --act --yes, and Pulsar's own shedding off, what it decides is carried out, one by
     one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
     learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
+
     --page shows all of it in a browser; with --act --ask each plan waits there for approval.
 
     Exit code 0: ended as asked; 2: wrong use, or no cluster; 130: ended before anything was

@@ -15,6 +15,7 @@ from typing import Any
 from trimtab.files.whole_files import write_whole
 from trimtab.live.apply.files import ONLY_OURS, keep_names
 from trimtab.live.apply.post import (
+    NO_PAUSE,
     LockError,
     LockState,
     Pause,
@@ -73,7 +74,7 @@ class FileLock:
         try:
             return pause_in(_read(path))
         except (TypeError, ValueError):
-            raise LockError(f"{path}: found no note of a pause, expected one") from None
+            raise LockError(f"{path}: {NO_PAUSE}") from None
 
     def note_pause(self, pause: Pause | None) -> None:
         """Note that shedding is about to be switched off, or with None that it is put back.
@@ -120,7 +121,10 @@ def file_lock(folder: Path, cluster: str) -> Iterator[FileLock]:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, ONLY_OURS)
     except OSError as error:
-        raise LockError(f"{path}: cannot be opened: {error.strerror}") from None
+        raise LockError(
+            f"{path}: cannot be opened, so the cluster's lock is not held and nothing is moved: "
+            f"{error.strerror}"
+        ) from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -171,7 +175,10 @@ def _read(path: Path) -> list[Any]:
     except (OSError, ValueError) as error:
         raise LockError(f"{path}: cannot be read: {error}") from None
     if not isinstance(values, list):
-        raise LockError(f"{path}: found no list, expected one")
+        raise LockError(
+            f"{path}: found no list, expected one as a run writes it: what was moved or is being "
+            "emptied is not known, so nothing is moved; delete the file once no run acts"
+        )
     return values
 
 

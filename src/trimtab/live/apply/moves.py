@@ -97,7 +97,10 @@ def _notes(now: Present, limits: Limits) -> Iterator[str]:
     young = now.time_s - now.started_s < limits.broker_age_min_s
     for which, words in (
         (now.is_draining, "takes nothing, it is being emptied"),
-        (now.is_stale, "gives and takes nothing: its last load report is too old"),
+        (
+            now.is_stale,
+            "gives and takes nothing, its last load report is too old: see whether it is up",
+        ),
         (
             young,
             f"started less than {limits.broker_age_min_s:.0f} s ago: its usage is not yet usual",

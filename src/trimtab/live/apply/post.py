@@ -64,7 +64,7 @@ class LockState:
 
     def note(self, order: Asked) -> NoReturn:
         """Refuse: nothing may be unloaded without the lock."""
-        raise LockError("the lock is not held")
+        raise LockError("the lock is not held, so nothing is moved")
 
 
 def recent(unloads: tuple[Unloaded, ...], time_s: float) -> tuple[Unloaded, ...]:
@@ -82,6 +82,13 @@ def unloads_in(values: Iterable[Any]) -> tuple[Unloaded, ...]:
         Unloaded(float(at), str(bundle), *((str(rest[0]), float(rest[1])) if rest else ()))
         for at, bundle, *rest in values
     )
+
+
+#: Of what is there instead, which nobody but a person can tell.
+NO_PAUSE = (
+    "found no note of a pause, expected one as a rolling restart writes it: see whether "
+    "loadBalancerSheddingEnabled is as it is to be, then delete it"
+)
 
 
 def pause_in(value: Any) -> Pause | None:  # noqa: ANN401  # as it was read from JSON

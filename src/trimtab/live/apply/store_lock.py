@@ -32,6 +32,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.interfaces import IAsyncResult
 
 from trimtab.live.apply.post import (
+    NO_PAUSE,
     LockError,
     LockState,
     Pause,
@@ -108,7 +109,8 @@ class Store:
             return ()
         except (TypeError, ValueError):
             raise LockError(
-                f"{self.where}{_UNLOADS}: found no list of unloads, expected JSON"
+                f"{self.where}{_UNLOADS}: found no list of unloads, expected JSON: what was moved "
+                "lately is not known, so nothing is moved; delete the node once no run acts"
             ) from None
 
     def pause(self) -> Pause | None:
@@ -119,9 +121,7 @@ class Store:
         except NoNodeError:
             return None
         except (TypeError, ValueError):
-            raise LockError(
-                f"{self.where}{_PAUSED}: found no note of a pause, expected one"
-            ) from None
+            raise LockError(f"{self.where}{_PAUSED}: {NO_PAUSE}") from None
 
     def draining(self) -> frozenset[str]:
         """Return the brokers that are being emptied."""

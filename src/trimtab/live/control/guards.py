@@ -138,7 +138,7 @@ def owner(plan: Plan, view: View, memory: Memory) -> Objection | None:
         return Hold(owner_unknown(move.bundle))
     obstacle = view.owners[move.bundle]
     if obstacle == move.destination:
-        return Needless(f"{move.bundle} is at {move.destination} already")
+        return Needless(f"{move.bundle} is at {move.destination} already: nothing to move")
     if obstacle is None:
         return Hold(
             f"{move.bundle} has no owner, so clients cannot use its topics: carrying the plan out "
@@ -161,7 +161,10 @@ def destination(plan: Plan, view: View, memory: Memory) -> Objection | None:
             f"{move.destination} does not answer, so nothing is moved there: {_SEE_BROKER}"
         )
     if broker.is_draining:
-        return Refusal(f"{move.destination} is being emptied by a drain: plan again, without it")
+        return Refusal(
+            f"{move.destination} is being emptied by a drain, so it takes nothing: plan again, "
+            "without it"
+        )
     if view.time_s - broker.started_s < limits.broker_age_min_s:
         return Hold(
             f"{move.destination} started less than {limits.broker_age_min_s:g} s ago, so its "

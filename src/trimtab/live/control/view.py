@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 #: Why a lock that was held is not held any more.
 TAKEN = (
     "this run no longer holds the lock of the cluster, so it moves nothing more: its session "
-    "ended, or another run took it"
+    "ended, or another run took it; the same command goes on once it can have the lock again"
 )
 
 

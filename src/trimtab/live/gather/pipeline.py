@@ -196,7 +196,9 @@ def _record(
         folder.close()
     warnings += beside.warnings(is_silent=cluster.is_silent)
     if asker.n_failed:
-        warnings.append(f"{asker.n_failed} calls failed; {TROUBLE} says which.")
+        warnings.append(
+            f"{asker.n_failed} calls failed, so their answers are missing; {TROUBLE} says which."
+        )
     return n_looks, tuple(warnings)
 
 
@@ -239,7 +241,10 @@ def _copy(ends: _Ends, folder: Folder, warnings: list[str]) -> None:
             try:
                 copied(source, folder)
             except OSError as error:
-                warnings.append(f"{source.path} was not copied whole: {error.strerror}.")
+                warnings.append(
+                    f"{source.path} was not copied whole, so its end is missing here; copy it "
+                    f"again: {error.strerror}."
+                )
 
 
 def _export(ends: _Ends, since: datetime, folder: Folder, warnings: list[str]) -> None:

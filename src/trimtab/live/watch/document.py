@@ -116,17 +116,18 @@ def _done(acted: Acted) -> dict[str, Any]:
 
 
 def _outcome(foretold: Foretold) -> dict[str, Any]:
+    checked = foretold.checked
     return {
         "said": "foretold",
         "turn": foretold.number,
         "time": time_text(foretold.time),
-        "broker": foretold.broker,
-        "moves": foretold.moves,
-        "before": round(foretold.before, 2),
-        "predicted": round(foretold.after, 2),
-        "deviation": round(foretold.deviation, 2),
-        "measured": round(foretold.measured, 2),
-        "inside": foretold.is_inside,
+        "broker": checked.broker,
+        "moves": checked.moves,
+        "before": round(checked.before, 2),
+        "predicted": round(checked.after, 2),
+        "deviation": round(checked.deviation, 2),
+        "measured": round(checked.measured, 2),
+        "inside": checked.outcome.is_inside,
     }
 
 
@@ -215,11 +216,12 @@ def words(action: Action, settings: Settings) -> str:
             would = f"{action.strategy} would move {moves(triples)}: {action.reason}"
             return f"{head}: {'; '.join((would, *action.advice))}"
         case Foretold():
-            head = f"{action.time:%H:%M:%S}Z {action.broker} after {action.moves} moves"
-            low, high = (action.after + sign * _HALF * action.deviation for sign in (-1.0, 1.0))
+            it = action.checked
+            head = f"{action.time:%H:%M:%S}Z {it.broker} after {it.moves} moves"
+            low, high = (it.after + sign * _HALF * it.deviation for sign in (-1.0, 1.0))
             low, high = max(low, 0.0), min(high, 100.0)
-            predicted = f"predicted {action.after:.0f} % ({low:.0f} to {high:.0f})"
-            return f"{head}: {predicted}, measured {action.measured:.0f} %"
+            predicted = f"predicted {it.after:.0f} % ({low:.0f} to {high:.0f})"
+            return f"{head}: {predicted}, measured {it.measured:.0f} %"
         case Scored() | Steered():
             return ""
 

@@ -37,9 +37,16 @@ _TROUBLES_MAX = 100
 class Listening:
     """Hears a recording while it is written, from whichever thread writes it."""
 
-    def __init__(self, recording: Path, *, sees_writes: bool) -> None:
-        """Prepare; where writes to the store are seen, what brokers answer is `answers` alone."""
+    def __init__(self, recording: Path, *, sees_writes: bool, keeps_answers: bool = False) -> None:
+        """Prepare; where writes to the store are seen, what brokers answer is `answers` alone.
+
+        Args:
+            recording: its folder.
+            sees_writes: writes to the store are recorded.
+            keeps_answers: somebody asks for `answers`, too.
+        """
         self._recording = recording
+        self._keeps_answers = keeps_answers
         self._sources = _STORE if sees_writes else _POLLED
         self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
@@ -56,7 +63,7 @@ class Listening:
         """Take a line of a file; called by whoever writes it."""
         if name in self._sources or name == TROUBLE:
             self._lines.put((name, text))
-        elif name == _ANSWERS:
+        elif self._keeps_answers and name == _ANSWERS:
             self._answered.put(text)
 
     @property

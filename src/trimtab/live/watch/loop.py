@@ -41,7 +41,7 @@ from trimtab.live.watch.nouns import (
 )
 from trimtab.live.watch.plans import limits_of
 from trimtab.live.watch.proposals import Proposal, of_round, of_turn
-from trimtab.live.watch.shadow import Beside, chosen, reads_store
+from trimtab.live.watch.shadow import Beside, chosen, goes_by_answers, reads_store
 from trimtab.live.watch.steering.kept import Kept
 from trimtab.live.watch.steering.turns import Turns, turns
 from trimtab.live.watch.step import decided_at_once, step
@@ -97,7 +97,11 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
         LockError: somebody else acts on the cluster.
     """
     with ExitStack() as closing:
-        listening = Listening(request.output, sees_writes=request.gathering.metadata is not None)
+        listening = Listening(
+            request.output,
+            sees_writes=request.gathering.metadata is not None,
+            keeps_answers=goes_by_answers(request.beside),
+        )
         thread = closing.enter_context(ThreadPoolExecutor(1, "gather"))
         # Whatever ends the watch ends the recording.
         closing.callback(is_over.set)
@@ -189,7 +193,6 @@ def _turn(
     now: _Now, arrivals: Arrivals, listening: Listening, *, is_busy: bool
 ) -> list[Steered | Foretold]:
     """Return what a strategy of trimtab's own does, if it is its turn."""
-    answers = listening.answers()
     if now.turns is None:
         return []
     rows = list(arrivals.rows)
@@ -200,7 +203,7 @@ def _turn(
             for table, row in rows
             if table == "ownership" or (table == "load_reports" and row["is_gone"])
         ]
-        rows += answers
+        rows += listening.answers()
     now.turns.take(rows)
     turned = now.turns.turn(arrivals.now, is_busy=is_busy)
     now.memory.steered += [each for each in turned if isinstance(each, Steered)]
@@ -292,7 +295,8 @@ def _settings(request: WatchRequest) -> Settings:
     if "Extensible" in manager:
         raise GatherError(
             f"loadManagerClassName: found {manager}, expected the modular load manager: "
-            "under the extensible one the leader's load data are in no store"
+            "under the extensible one the leader's load data are in no store; `trimtab gather` "
+            "records that, for `trimtab explain`"
         )
     shed, place, conf = chosen(beside, ran)
     brokers = [table["id"] for table in recording_toml.get("brokers", {}).values()]

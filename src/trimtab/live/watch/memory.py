@@ -12,6 +12,7 @@ from trimtab.diagnose.night import Event
 from trimtab.diagnose.replay.replay import STARTED, Leading, Replaying, replaying
 from trimtab.lab.costs import Knowledge
 from trimtab.lab.outcomes.recording import Reported, Unloaded
+from trimtab.live.watch.deaf import Unloading
 from trimtab.live.watch.events import Happening, happenings, report, write_time
 from trimtab.live.watch.nouns import Decided, Relearn, Row, Settings, Steered
 from trimtab.pulsar.leader.view import LeaderView
@@ -95,6 +96,8 @@ class Term:
     misread: int = 0
     #: Broker → when it was last seen to have gone.
     gone: dict[str, datetime] = field(default_factory=dict)
+    #: The leader's round that may still unload, upon which it looks at no report.
+    unloading: Unloading | None = None
     #: Up to when all is taken.
     read_until: datetime | None = None
 

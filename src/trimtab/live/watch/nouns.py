@@ -176,12 +176,9 @@ class Steered:
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class Checked:
     """What was predicted of a broker that bundles came to or left, beside what came of it."""
 
-    #: Of the turn at which it was known.
-    number: int
-    time: datetime
     broker: str
     #: Bundles that came or went, by whomever.
     moves: int
@@ -190,8 +187,17 @@ class Foretold:
     after: float
     deviation: float
     measured: float
-    #: Of an interval that holds four in five.
-    is_inside: bool
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """A prediction that could be checked, and when."""
+
+    #: Of the turn at which it was known.
+    number: int
+    time: datetime
+    checked: Checked
 
 
 @dataclass(frozen=True, slots=True)

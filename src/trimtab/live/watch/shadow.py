@@ -68,6 +68,11 @@ def _own(strategy: str) -> Named | None:
     return named
 
 
+def goes_by_answers(who: Beside) -> bool:
+    """Return whether a strategy of trimtab's own goes by what brokers answer when asked."""
+    return who.own is not None and who.own.sight is Sight.REPORTS
+
+
 def reads_store(who: Beside, *, sees_writes: bool) -> bool:
     """Return whether a strategy of trimtab's own goes by what brokers write to the store.
 

@@ -6,7 +6,8 @@ for everything of a moment to come in; then each thing is taken by its own time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,8 +16,9 @@ from trimtab.diagnose.columns import columns
 from trimtab.diagnose.compare import compared
 from trimtab.diagnose.night import Event, Round
 from trimtab.diagnose.replay.lookups import is_lookup
-from trimtab.diagnose.replay.missed_writes import missed_write
+from trimtab.diagnose.replay.missed_writes import Gap, missed_write
 from trimtab.diagnose.replay.replay import (
+    LEFT,
     REPORT,
     ROUND,
     SELECTION,
@@ -29,6 +31,7 @@ from trimtab.diagnose.replay.replay import (
 from trimtab.diagnose.rounds import is_of_a_round, rounds
 from trimtab.diagnose.terms import IDLE
 from trimtab.lab.outcomes.recording import Unloaded
+from trimtab.live.watch.deaf import Unloading, doubts, followed, is_deaf, is_done, looks
 from trimtab.live.watch.events import Happening, happenings, line_event
 from trimtab.live.watch.memory import Memory, Span, Term, newest_leader
 from trimtab.live.watch.nouns import Action, Arrivals, Compared, Decided, Relearn, Settings
@@ -189,12 +192,35 @@ def _advance(
             return actions
         term.timeline.pop()
         term.read_until = first[0]
+        _look_if_done(term, first[0], is_over=first[1] == ROUND)
         if first[1] == ROUND:
+            if not term.guessed[first[2]] and is_deaf(settings):
+                term.unloading = Unloading(first[0])
             actions.append(_decide(term, memory, first, settings))
         else:
             _take(term, memory, first)
     term.read_until = max(horizon, term.read_until or horizon)
+    _look_if_done(term, term.read_until)
     return actions
+
+
+def _look_if_done(term: Term, now: datetime, *, is_over: bool = False) -> None:
+    """Look at the reports that were written while the leader unloaded, once it is done."""
+    unloading = term.unloading
+    if unloading is None or not (is_over or is_done(unloading, now)):
+        return
+    term.unloading = None
+    _doubt(term, doubts(unloading))
+    for time, rows in looks(unloading):
+        _look(term, time, rows)
+
+
+def _look(term: Term, time: datetime, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Have the leader look at reports that are new to it together."""
+    deque(taken(term.own, (time, REPORT, rows)), 0)
+    for row in rows:
+        if row["is_gone"]:
+            forget(term.beside, row["broker"])
 
 
 def _is_open(term: Term, selection: Happening, now: datetime) -> bool:
@@ -207,25 +233,43 @@ def _is_open(term: Term, selection: Happening, now: datetime) -> bool:
 
 def _take(term: Term, memory: Memory, happening: Happening) -> None:
     """Take what changes what the leader knows."""
-    _, what, thing = happening
+    _, what, _ = happening
     if what == REPORT:
-        gaps = missed_write(term.reported.get(thing["broker"]), thing)
-        term.reported[thing["broker"]] = thing
-        for each in (term.own, term.beside):
-            each.gaps = (*each.gaps, *gaps)[-_GAPS_KEPT:]
-    event = (happening[0], REPORT, [thing]) if what == REPORT else happening
-    for table, row in taken(term.own, event):
+        _hear_report(term, memory, happening)
+        return
+    if term.unloading is not None:
+        followed(term.unloading, happening)
+    for table, row in taken(term.own, happening):
         if table == "replayed_placements":
             term.placed[row["file"], row["line"]] = row
-    if what == REPORT:
-        remember_usage(memory, term, thing)
-        if thing["is_gone"]:
-            term.gone[thing["broker"]] = happening[0]
-            forget(term.beside, thing["broker"])
     if what == STORED and term.own.leading.manager.bundles_stored_max is None:
         # All averages are what the leader has, whatever was missed before.
         gaps_since = tuple(gap for gap in term.own.gaps if gap[2] > happening[0])
         term.own.gaps = term.beside.gaps = gaps_since
+
+
+def _doubt(term: Term, gaps: Sequence[Gap]) -> None:
+    """Have rounds after these gaps be doubtful, until the store tells averages again."""
+    for each in (term.own, term.beside):
+        each.gaps = (*each.gaps, *gaps)[-_GAPS_KEPT:]
+
+
+def _hear_report(term: Term, memory: Memory, happening: Happening) -> None:
+    """Take a write of a broker's, at which the leader looks at once or when it is done."""
+    time, _, thing = happening
+    gaps = missed_write(term.reported.get(thing["broker"]), thing)
+    term.reported[thing["broker"]] = thing
+    _doubt(term, gaps)
+    remember_usage(memory, term, thing)
+    if thing["is_gone"]:
+        term.gone[thing["broker"]] = time
+    if term.unloading is None:
+        _look(term, time, [thing])
+        return
+    term.unloading.waiting.append((time, thing))
+    if thing["is_gone"]:
+        for each in (term.own, term.beside):
+            deque(taken(each, (time, LEFT, thing["broker"])), 0)
 
 
 def _decide(term: Term, memory: Memory, happening: Happening, settings: Settings) -> Decided:

@@ -99,7 +99,7 @@ class Tally:
                     self.turns += 1
                 case Foretold():
                     self.held += 1
-                    self.inside += action.is_inside
+                    self.inside += action.checked.outcome.is_inside
                 case Unexplained():
                     self.unexplained += len(action.moves)
 

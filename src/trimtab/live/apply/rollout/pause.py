@@ -35,7 +35,9 @@ def switch_off(admin: Admin, pause_s: float) -> None:
     admin.override(KEY, _OFF)
     if others := _others(admin, _OFF, pause_s):
         raise GatherError(
-            f"{KEY} was switched off, and {_EFFECT_S:g} s later it is still on at {others}"
+            f"{KEY} was switched off, and {_EFFECT_S:g} s later it is still on at {others}, so "
+            "Pulsar may move bundles, too: restart these, or see why they do not follow; the same "
+            "command goes on"
         )
 
 
@@ -69,7 +71,10 @@ def _restored(admin: Admin, pause: Pause, pause_s: float) -> str:
     admin.override(KEY, pause.value)
     others = _others(admin, pause.value, pause_s)
     if others:
-        return f"{KEY}={pause.value} was set, and {_EFFECT_S:g} s later is not so at {others}"
+        return (
+            f"{KEY}={pause.value} was set, and {_EFFECT_S:g} s later is not so at {others}: should "
+            "one of these lead, Pulsar goes by the other value; see why they do not follow"
+        )
     if pause.override:
         return ""
     admin.override(KEY, "")

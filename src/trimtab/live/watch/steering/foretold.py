@@ -15,6 +15,7 @@ import numpy as np
 from trimtab.lab.costs import Knowledge, predicted
 from trimtab.lab.steering import View
 from trimtab.live.control.trust import Outcome
+from trimtab.live.watch.nouns import Checked
 from trimtab.pulsar.model import Ints
 
 # s after which what was predicted is not held against anything any more.
@@ -37,22 +38,9 @@ class Open:
     moves: int
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A prediction beside what came of it."""
-
-    broker: str
-    moves: int
-    before: float
-    after: float
-    deviation: float
-    measured: float
-    outcome: Outcome
-
-
 def held_against(
     opens: Sequence[Open], known: Knowledge | None, view: View
-) -> tuple[tuple[Open, ...], tuple[Held, ...]]:
+) -> tuple[tuple[Open, ...], tuple[Checked, ...]]:
     """Return the predictions that are open after a view, and those that it tells the outcome of.
 
     Args:
@@ -68,8 +56,8 @@ def held_against(
     look, names = view.look, view.brokers
     for member in view.members:
         now.pop(names[member.broker], None)
-    held = list(_outcomes(now, known, view))
-    for each in held:
+    checked = tuple(_outcomes(now, known, view))
+    for each in checked:
         del now[each.broker]
     if known is not None:
         rows = _foretellable(known, view)
@@ -79,7 +67,7 @@ def held_against(
         unknown = {int(each) for each in (*look.moved_from[strange], *look.moved_to[strange])}
         _predict(now, known, view, rows, unknown)
     now = {name: each for name, each in now.items() if each.touched_s > view.time_s - _FORGOTTEN_S}
-    return tuple(now.values()), tuple(held)
+    return tuple(now.values()), checked
 
 
 def _foretellable(known: Knowledge, view: View) -> Ints:
@@ -121,7 +109,7 @@ def _predict(
         )
 
 
-def _outcomes(now: dict[str, Open], known: Knowledge | None, view: View) -> Iterator[Held]:
+def _outcomes(now: dict[str, Open], known: Knowledge | None, view: View) -> Iterator[Checked]:
     """Yield the predictions of which a report tells: of a window after the last move."""
     look = view.look
     touched = {int(each) for each in (*look.moved_from, *look.moved_to)}
@@ -135,4 +123,4 @@ def _outcomes(now: dict[str, Open], known: Knowledge | None, view: View) -> Iter
         variance = each.variance + float(known.brokers.window_variance[broker])
         deviation, measured = math.sqrt(variance), float(look.cpu[i])
         outcome = Outcome(view.time_s, (measured - after) / deviation)
-        yield Held(each.broker, each.moves, each.before, after, deviation, measured, outcome)
+        yield Checked(each.broker, each.moves, each.before, after, deviation, measured, outcome)

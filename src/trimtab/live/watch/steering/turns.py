@@ -16,7 +16,7 @@ from trimtab.lab.steering import Answer, Named, View
 from trimtab.live.control.trust import Outcome, trust, with_outcomes
 from trimtab.live.watch.costs import windows_of
 from trimtab.live.watch.nouns import Expectation, Foretold, Row, Settings, Steered, SteeredMove
-from trimtab.live.watch.steering.foretold import Held, Open, held_against
+from trimtab.live.watch.steering.foretold import Open, held_against
 from trimtab.live.watch.steering.kept import Kept
 from trimtab.live.watch.steering.sighting import Names, Sighting
 
@@ -57,13 +57,13 @@ class Turns:
         view = self.sighting.view(now_s, self.commanded)
         if is_busy:
             view.is_movable[:] = False
-        self.opens, held = held_against(self.opens, self.known, view)
-        self.record = with_outcomes(self.record, (each.outcome for each in held))
+        self.opens, checked = held_against(self.opens, self.known, view)
+        self.record = with_outcomes(self.record, (each.outcome for each in checked))
         entry = self.named.entry
         answer, self.memory = entry.step(view, self.memory, self.named.settings)
         steered = self._steered(now, view, answer, is_busy=is_busy)
         self.commanded = [(now_s, each.bundle, each.target) for each in steered.moves]
-        return [*(self._foretold(now, each) for each in held), steered]
+        return [*(Foretold(self.n_turns, now, each) for each in checked), steered]
 
     @property
     def known(self) -> Knowledge | None:
@@ -122,19 +122,6 @@ class Turns:
             levels=levels,
             trust=trust(self.record, now.timestamp(), changes),
             record=self.record,
-        )
-
-    def _foretold(self, now: datetime, held: Held) -> Foretold:
-        return Foretold(
-            number=self.n_turns,
-            time=now,
-            broker=held.broker,
-            moves=held.moves,
-            before=held.before,
-            after=held.after,
-            deviation=held.deviation,
-            measured=held.measured,
-            is_inside=held.outcome.is_inside,
         )
 
 
