@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.reconstruct.cluster import Rebuilt, bent, carried_by, priced, traffic_of
-from trimtab.lab.reconstruct.costs import Costs, drawn
+from trimtab.lab.reconstruct.costs import Costs
+from trimtab.lab.reconstruct.own_costs import drawn, shares
 from trimtab.lab.reconstruct.usage import WINDOWS_MIN, Carried, left_over, means, wire
 from trimtab.lab.simulate.surroundings import RecordedOthers
 from trimtab.pulsar.model import Floats, Ints
@@ -43,7 +44,7 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
     used = rebuilt.used
     bare, told = means(_carried(rebuilt).network(), used.warm), means(used.usage, used.warm)
     blocks = _blocks(_brokers(rebuilt))
-    draws = []
+    carried, draws = shares(rebuilt.served, used), []
     for number in range(count):
         random = np.random.default_rng([seed, number])
         overhead = used.costs.overhead
@@ -51,7 +52,7 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
             chosen = random.integers(len(blocks), size=len(blocks))
             rows = np.concatenate([blocks[i] for i in chosen.tolist()])
             overhead = wire(bare[rows], told[rows, 1:])[0]
-        draws.append(drawn(used.known, overhead, random))
+        draws.append(drawn(used.known, carried, overhead, random))
     return tuple(draws)
 
 
