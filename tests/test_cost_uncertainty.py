@@ -10,7 +10,7 @@ import pytest
 from recorded_clusters import Recorder
 from test_recorded_traffic import MEASURED, NOTHING_SHED, THRESHOLD, run_of, two_brokers
 from trimtab.lab.costs import Knowledge, nothing_known
-from trimtab.lab.costs.draw import fitted_draw
+from trimtab.lab.costs.draw import fitted_draw, normals
 from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.costs.knowledge import REST_BEFORE, SLOWNESS_BEFORE, shared_before
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
@@ -89,6 +89,10 @@ def test_draws_are_the_same_for_the_same_seed_and_spread_around_what_is_known() 
         arrays = [(c.shared, c.quick, c.rest, c.own, np.array([c.overhead])) for c in costs]
         return [np.concatenate(each).tolist() for each in arrays]
 
+    # Each with its mirror image: to first order they are off as far on either side.
+    exponents = np.array([each.log_exponent for each in drawn])
+    pairs = exponents.reshape(-1, 2).mean(axis=1)
+    assert pairs.std() < 0.5 * exponents.std()
     assert plain(drawn) == plain(drawn_costs(busy, 60))
     assert plain(drawn[:7]) == plain(drawn_costs(busy, 7))
     assert plain(drawn) != plain(drawn_costs(busy, 60, seed=1))
@@ -125,7 +129,7 @@ def test_costs_that_are_drawn_say_of_brokers_what_they_used(minutes: float) -> N
 
 def test_without_a_block_costs_are_drawn_from_what_is_taken_beforehand() -> None:
     nothing = nothing_known(["a", "b"], ["x"])
-    draws = [fitted_draw(nothing, np.random.default_rng(seed)) for seed in range(300)]
+    draws = [fitted_draw(nothing, normals(np.random.default_rng(seed), 1.0)) for seed in range(300)]
     shared, own = (np.stack(each) for each in zip(*draws, strict=True))
     mean, covariance = shared_before()
     deviation = np.sqrt(np.diag(covariance))
@@ -162,7 +166,8 @@ def test_a_giant_costs_more_where_only_its_broker_uses_more_than_its_traffic_say
     known, of_work = known_brokers(slowness, 10), shared_evenly(10, giant=0.6)
     apparent = np.log(np.array((1.35, 1.0, 1.0, 1.0)))
     draws = [
-        own_costs(known, of_work, apparent, np.random.default_rng(seed)) for seed in range(200)
+        own_costs(known, of_work, apparent, normals(np.random.default_rng(seed), 1.0))
+        for seed in range(200)
     ]
     own = np.stack([each[0] for each in draws])
     assert least < float(own[:, 0].mean()) < most
@@ -174,7 +179,8 @@ def test_a_giant_costs_more_where_only_its_broker_uses_more_than_its_traffic_say
 
 def test_brokers_that_carried_nothing_are_as_slow_as_they_are_known_to_be_at_equal_costs() -> None:
     known, nothing = known_brokers(0.1, 10), np.zeros((4, 40))
-    draws = [own_costs(known, nothing, np.zeros(4), np.random.default_rng(i)) for i in range(200)]
+    randoms = [np.random.default_rng(seed) for seed in range(200)]
+    draws = [own_costs(known, nothing, np.zeros(4), normals(each, 1.0)) for each in randoms]
     assert np.mean([own for own, _ in draws]) == pytest.approx(1.0, abs=0.02)
     assert np.mean([slow for _, slow in draws]) == pytest.approx(0.0, abs=0.02)
 

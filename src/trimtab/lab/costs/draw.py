@@ -9,7 +9,8 @@ measured and what was taken beforehand is drawn instead, and the costs are fitte
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from trimtab.lab.costs.fit import (
 )
 from trimtab.lab.costs.knowledge import COUNT, CPU, Knowledge
 from trimtab.pulsar.model import Floats
+
+#: A shape → so many numbers of the standard normal distribution.
+Normals: TypeAlias = Callable[[tuple[int, ...]], Floats]
 
 # Steps of a fit at most, and change of a logarithm and of points at which it is at its end.
 _STEPS = 30
@@ -42,7 +46,20 @@ class _Target(NamedTuple):
     before: Before
 
 
-def fitted_draw(known: Knowledge, random: np.random.Generator) -> Fitted:
+def normals(random: np.random.Generator, sign: float) -> Normals:
+    """Return what draws standard normal numbers, or with a sign of -1 their mirror images.
+
+    A few draws are off on one side by chance; of a draw and its mirror image one is as far above
+    as the other is below.
+    """
+
+    def numbers(shape: tuple[int, ...]) -> Floats:
+        return sign * random.standard_normal(shape)
+
+    return numbers
+
+
+def fitted_draw(known: Knowledge, numbers: Normals) -> Fitted:
     """Return costs fitted to blocks, and to what was taken beforehand, as they may have been.
 
     Properties:
@@ -50,7 +67,7 @@ def fitted_draw(known: Knowledge, random: np.random.Generator) -> Fitted:
         What blocks say of all costs together every draw says, as closely as blocks are sure.
     """
     own = np.stack((known.brokers.slowness, known.brokers.rest), axis=1)
-    target = _target(known, own, random)
+    target = _target(known, own, numbers)
     costs = Fitted(known.shared, own)
     badness = _badness(target, costs)
     for _ in range(_STEPS):
@@ -78,18 +95,19 @@ def _stepped(
     return costs, Fitted(0.0 * by.shared, 0.0 * by.own), badness
 
 
-def _target(known: Knowledge, own: Floats, random: np.random.Generator) -> _Target:
+def _target(known: Knowledge, own: Floats, numbers: Normals) -> _Target:
     """Return blocks and beliefs, each off by as much as it may be."""
     blocks, before = all_blocks(known), taken_before(known)
     weight = block_weights(blocks, slopes_of(known, blocks, known.shared, own), known.time_s)
     # Who has told nothing is what it was taken to be.
     is_told = np.any(blocks[:, :, COUNT] > 0, axis=1, keepdims=True)
     own_mean = np.where(is_told, before.own, own)
-    shared = random.multivariate_normal(before.shared, inverse_of(before.weight), method="eigh")
-    own_mean = own_mean + random.standard_normal(own.shape) / np.sqrt(before.own_weight)
+    root = np.linalg.cholesky(inverse_of(before.weight))
+    shared = before.shared + root @ numbers(before.shared.shape)
+    own_mean = own_mean + numbers(own.shape) / np.sqrt(before.own_weight)
     noise = np.divide(1.0, np.sqrt(weight), out=np.zeros_like(weight), where=weight > 0)
     blocks = blocks.copy()
-    blocks[:, :, CPU] += noise * random.standard_normal(weight.shape)
+    blocks[:, :, CPU] += noise * numbers(weight.shape)
     return _Target(known, blocks, weight, before._replace(shared=shared, own=own_mean))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trimtab.lab.costs.draw import normals
 from trimtab.lab.reconstruct.cluster import Rebuilt, bent, carried_by, priced, traffic_of
 from trimtab.lab.reconstruct.costs import Costs
 from trimtab.lab.reconstruct.own_costs import drawn, shares
@@ -40,19 +41,23 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
 
     Properties:
         The same arguments give the same costs; more of them begin with the same ones.
+        Of each pair one is as far above what is known as the other is below it.
     """
     used = rebuilt.used
     bare, told = means(_carried(rebuilt).network(), used.warm), means(used.usage, used.warm)
     blocks = _blocks(_brokers(rebuilt))
     carried, draws = shares(rebuilt.served, used), []
     for number in range(count):
-        random = np.random.default_rng([seed, number])
+        # Every second one is the mirror image of the one before.
+        random = np.random.default_rng([seed, number // 2])
         overhead = used.costs.overhead
         if len(bare) >= WINDOWS_MIN:
             chosen = random.integers(len(blocks), size=len(blocks))
             rows = np.concatenate([blocks[i] for i in chosen.tolist()])
             overhead = wire(bare[rows], told[rows, 1:])[0]
-        draws.append(drawn(used.known, carried, overhead, random))
+        draws.append(
+            drawn(used.known, carried, overhead, normals(random, 1.0 - 2.0 * (number % 2)))
+        )
     return tuple(draws)
 
 

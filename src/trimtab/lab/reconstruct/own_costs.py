@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from trimtab.lab.costs import Knowledge
-from trimtab.lab.costs.draw import fitted_draw
+from trimtab.lab.costs.draw import Normals, fitted_draw
 from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.reconstruct.costs import Costs, Served
 from trimtab.lab.reconstruct.usage import Used
@@ -57,7 +57,7 @@ def _carried(served: Served, work: Floats, is_warm: Flags) -> Floats:
 
 
 def own_costs(
-    known: Knowledge, shares: Floats, slowness: Floats, random: np.random.Generator
+    known: Knowledge, shares: Floats, slowness: Floats, numbers: Normals
 ) -> tuple[Floats, Floats]:
     """Return what each bundle costs for what its traffic does, and how slow brokers then are.
 
@@ -65,7 +65,7 @@ def own_costs(
         known: what was learned of how far bundles and brokers differ.
         shares: (n_brokers, n_bundles) as `shares` has them.
         slowness: (n_brokers,) logarithms, if bundles cost what their traffic does.
-        random: of which it is drawn.
+        numbers: of which it is drawn.
 
     Properties:
         What a broker used for what it carried stays what it was.
@@ -73,12 +73,12 @@ def own_costs(
     """
     n_brokers, n_bundles = shares.shape
     variance = float(np.log1p(deviation_variance(known)))
-    own = np.sqrt(variance) * random.standard_normal(n_bundles)
+    own = np.sqrt(variance) * numbers((n_bundles,))
     of_bundles = variance * float((shares**2).sum(axis=1).mean()) if n_brokers else 0.0
     apparent = float(known.alike_variance[0])
     theirs = max(apparent - of_bundles, _THEIRS_MIN * apparent)
-    slow = np.sqrt(theirs) * random.standard_normal(n_brokers)
-    scale = np.sqrt(_SCALE_VARIANCE) * random.standard_normal()
+    slow = np.sqrt(theirs) * numbers((n_brokers,))
+    scale = np.sqrt(_SCALE_VARIANCE) * float(numbers((1,))[0])
     is_told = shares.sum(axis=1) > 0
     by = shares[is_told]
     covariance = variance * by @ by.T + theirs * np.eye(len(by)) + _SCALE_VARIANCE
@@ -90,20 +90,20 @@ def own_costs(
     return own, slowness - np.log(carried @ own)
 
 
-def drawn(known: Knowledge, shares: Floats, overhead: float, random: np.random.Generator) -> Costs:
+def drawn(known: Knowledge, shares: Floats, overhead: float, numbers: Normals) -> Costs:
     """Return costs in one of the ways in which they may be by what is known.
 
     Args:
         known: what was learned.
         shares: (n_brokers, n_bundles) as `shares` has them.
         overhead: bytes on the wire for each that is counted.
-        random: of which it is drawn.
+        numbers: of which it is drawn.
 
     Properties:
         By all of them brokers used what they told, as closely as that is sure.
     """
-    fit = fitted_draw(known, random)
+    fit = fitted_draw(known, numbers)
     slowness, rest = fit.own.T
-    own, slowness = own_costs(known, shares, slowness, random)
+    own, slowness = own_costs(known, shares, slowness, numbers)
     quick = known.brokers.by_cores * np.exp(np.clip(slowness, -_SLOWNESS_MAX, _SLOWNESS_MAX))
     return Costs(fit.shared, quick, np.maximum(rest, 0.0), own, overhead)
