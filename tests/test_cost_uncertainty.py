@@ -21,9 +21,8 @@ from trimtab.lab.reconstruct.cost_uncertainty import (
     usage_error,
 )
 from trimtab.lab.reconstruct.costs import Costs
-from trimtab.lab.reconstruct.own_costs import own_costs, shares
+from trimtab.lab.reconstruct.own_costs import Shares, in_common, own_costs, shares
 from trimtab.lab.reconstruct.usage import means
-from trimtab.pulsar.model import Floats
 
 
 @pytest.fixture(scope="module")
@@ -147,14 +146,14 @@ def known_brokers(slowness: float, bundles: int) -> Knowledge:
     return replace(known, alike_variance=np.array((slowness**2, 1.0)))
 
 
-def shared_evenly(bundles: int, giant: float) -> Floats:
+def shared_evenly(bundles: int, giant: float) -> Shares:
     """Return shares of four brokers' work: each has so many bundles, the first one giant."""
     of_work = np.zeros((4, 4 * bundles))
     for broker in range(4):
         of_work[broker, broker * bundles : (broker + 1) * bundles] = 1.0 / bundles
     of_work[0, :bundles] = (1.0 - giant) / (bundles - 1)
     of_work[0, 0] = giant
-    return of_work
+    return in_common(of_work)
 
 
 @pytest.mark.parametrize(("slowness", "least", "most"), [(0.02, 1.3, 1.7), (1.0, 0.9, 1.15)])
@@ -174,11 +173,11 @@ def test_a_giant_costs_more_where_only_its_broker_uses_more_than_its_traffic_say
     assert float(own[:, 10:].mean()) == pytest.approx(1.0, abs=0.1)
     for bundles, slow in draws:
         # Whoever is to blame, the brokers used what they used.
-        assert np.exp(slow) * (of_work @ bundles) == pytest.approx(np.exp(apparent))
+        assert np.exp(slow) * (of_work.of_work @ bundles) == pytest.approx(np.exp(apparent))
 
 
 def test_brokers_that_carried_nothing_are_as_slow_as_they_are_known_to_be_at_equal_costs() -> None:
-    known, nothing = known_brokers(0.1, 10), np.zeros((4, 40))
+    known, nothing = known_brokers(0.1, 10), in_common(np.zeros((4, 40)))
     randoms = [np.random.default_rng(seed) for seed in range(200)]
     draws = [own_costs(known, nothing, np.zeros(4), normals(each, 1.0)) for each in randoms]
     assert np.mean([own for own, _ in draws]) == pytest.approx(1.0, abs=0.02)
@@ -186,7 +185,7 @@ def test_brokers_that_carried_nothing_are_as_slow_as_they_are_known_to_be_at_equ
 
 
 def test_shares_are_of_what_each_broker_did_itself(again: Rebuilt) -> None:
-    found = shares(again.served, again.used)
+    found = shares(again.served, again.used).of_work
     assert found.sum(axis=1) == pytest.approx(1.0)
     # The last bundle was always on the second broker, the first moved there.
     assert found[0, 3] == 0.0

@@ -43,22 +43,44 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
         The same arguments give the same costs; more of them begin with the same ones.
         Of each pair one is as far above what is known as the other is below it.
     """
-    used = rebuilt.used
-    bare, told = means(_carried(rebuilt).network(), used.warm), means(used.usage, used.warm)
-    blocks = _blocks(_brokers(rebuilt))
-    carried, draws = shares(rebuilt.served, used), []
+    carried, overheads = shares(rebuilt.served, rebuilt.used), _Overheads(rebuilt)
+    draws = []
     for number in range(count):
-        # Every second one is the mirror image of the one before.
-        random = np.random.default_rng([seed, number // 2])
-        overhead = used.costs.overhead
-        if len(bare) >= WINDOWS_MIN:
-            chosen = random.integers(len(blocks), size=len(blocks))
-            rows = np.concatenate([blocks[i] for i in chosen.tolist()])
-            overhead = wire(bare[rows], told[rows, 1:])[0]
-        draws.append(
-            drawn(used.known, carried, overhead, normals(random, 1.0 - 2.0 * (number % 2)))
-        )
+        random = _random(seed, number)
+        overhead = overheads.drawn(random)
+        mirrored = normals(random, 1.0 - 2.0 * (number % 2))
+        draws.append(drawn(rebuilt.used.known, carried, overhead, mirrored))
     return tuple(draws)
+
+
+def drawn_overheads(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[float, ...]:
+    """Return bytes on the wire for each that is counted, as `drawn_costs` draws them."""
+    overheads = _Overheads(rebuilt)
+    return tuple(overheads.drawn(_random(seed, number)) for number in range(count))
+
+
+def _random(seed: int, number: int) -> np.random.Generator:
+    """Return what a draw is made of; every second one is the mirror image of the one before."""
+    return np.random.default_rng([seed, number // 2])
+
+
+class _Overheads:
+    """Measures again what is on the wire besides, by windows that are drawn with replacement."""
+
+    def __init__(self, rebuilt: Rebuilt) -> None:
+        used = rebuilt.used
+        self._usual = used.costs.overhead
+        self._bare = means(_carried(rebuilt).network(), used.warm)
+        self._told = means(used.usage, used.warm)
+        self._blocks = _blocks(_brokers(rebuilt))
+
+    def drawn(self, random: np.random.Generator) -> float:
+        """Return what it is by some windows; as it is known where they are too few."""
+        if len(self._bare) < WINDOWS_MIN:
+            return self._usual
+        chosen = random.integers(len(self._blocks), size=len(self._blocks))
+        rows = np.concatenate([self._blocks[i] for i in chosen.tolist()])
+        return wire(self._bare[rows], self._told[rows, 1:])[0]
 
 
 def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:

@@ -8,6 +8,8 @@ wrong would be taken for something else on the broker, which stays there when th
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from trimtab.lab.costs import Knowledge
@@ -27,18 +29,31 @@ _SCALE_VARIANCE = 1.0
 _THEIRS_MIN = 0.25
 
 
-def shares(served: Served, used: Used) -> Floats:
-    """Return what share of each broker's work each bundle was, (n_brokers, n_bundles).
+class Shares(NamedTuple):
+    """What share of each broker's work each bundle was."""
 
-    By the likeliest costs, over the windows of processes that were warm; a row is 0 where there
-    is none.
+    #: (n_brokers, n_bundles); a row is 0 where nothing is known of a broker.
+    of_work: Floats
+    #: (n_brokers, n_brokers) how much two brokers have in common.
+    common: Floats
+
+
+def shares(served: Served, used: Used) -> Shares:
+    """Return what share of each broker's work each bundle was.
+
+    By the likeliest costs, over the windows of processes that were warm.
     """
     is_warm = np.zeros((len(served.owner), served.n_brokers), np.bool_)
     for span, broker in used.warm:
         is_warm[span, broker] = True
     carried = _carried(served, served.work(used.costs), is_warm)
     total = carried.sum(axis=1, keepdims=True)
-    return carried / np.where(total > 0, total, 1.0)
+    return in_common(carried / np.where(total > 0, total, 1.0))
+
+
+def in_common(of_work: Floats) -> Shares:
+    """Return shares, with what brokers have in common."""
+    return Shares(of_work, of_work @ of_work.T)
 
 
 def _carried(served: Served, work: Floats, is_warm: Flags) -> Floats:
@@ -57,13 +72,13 @@ def _carried(served: Served, work: Floats, is_warm: Flags) -> Floats:
 
 
 def own_costs(
-    known: Knowledge, shares: Floats, slowness: Floats, numbers: Normals
+    known: Knowledge, shares: Shares, slowness: Floats, numbers: Normals
 ) -> tuple[Floats, Floats]:
     """Return what each bundle costs for what its traffic does, and how slow brokers then are.
 
     Args:
         known: what was learned of how far bundles and brokers differ.
-        shares: (n_brokers, n_bundles) as `shares` has them.
+        shares: what share of each broker's work each bundle was.
         slowness: (n_brokers,) logarithms, if bundles cost what their traffic does.
         numbers: of which it is drawn.
 
@@ -71,31 +86,32 @@ def own_costs(
         What a broker used for what it carried stays what it was.
         A bundle that no warm broker carried costs on average what its traffic does.
     """
-    n_brokers, n_bundles = shares.shape
+    n_brokers, n_bundles = shares.of_work.shape
     variance = float(np.log1p(deviation_variance(known)))
     own = np.sqrt(variance) * numbers((n_bundles,))
-    of_bundles = variance * float((shares**2).sum(axis=1).mean()) if n_brokers else 0.0
+    of_bundles = variance * float(np.diag(shares.common).mean()) if n_brokers else 0.0
     apparent = float(known.alike_variance[0])
     theirs = max(apparent - of_bundles, _THEIRS_MIN * apparent)
     slow = np.sqrt(theirs) * numbers((n_brokers,))
     scale = np.sqrt(_SCALE_VARIANCE) * float(numbers((1,))[0])
-    is_told = shares.sum(axis=1) > 0
-    by = shares[is_told]
-    covariance = variance * by @ by.T + theirs * np.eye(len(by)) + _SCALE_VARIANCE
+    is_told = np.diag(shares.common) > 0
+    by = shares.of_work[is_told]
+    covariance = variance * shares.common[np.ix_(is_told, is_told)]
+    covariance = covariance + theirs * np.eye(len(by)) + _SCALE_VARIANCE
     left = slowness[is_told] - scale - slow[is_told] - by @ own
     own = np.exp(own + variance * by.T @ np.linalg.solve(covariance, left) - variance / 2.0)
     # Whoever told nothing has bundles like all others.
     usual = by.mean(axis=0) if len(by) else np.full(n_bundles, 1.0 / max(1, n_bundles))
-    carried = np.where(is_told[:, None], shares, usual)
-    return own, slowness - np.log(carried @ own)
+    carried = np.where(is_told, shares.of_work @ own, usual @ own)
+    return own, slowness - np.log(carried)
 
 
-def drawn(known: Knowledge, shares: Floats, overhead: float, numbers: Normals) -> Costs:
+def drawn(known: Knowledge, shares: Shares, overhead: float, numbers: Normals) -> Costs:
     """Return costs in one of the ways in which they may be by what is known.
 
     Args:
         known: what was learned.
-        shares: (n_brokers, n_bundles) as `shares` has them.
+        shares: what share of each broker's work each bundle was.
         overhead: bytes on the wire for each that is counted.
         numbers: of which it is drawn.
 
