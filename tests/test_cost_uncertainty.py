@@ -9,20 +9,16 @@ import pytest
 
 from recorded_clusters import Recorder
 from test_recorded_traffic import MEASURED, NOTHING_SHED, THRESHOLD, run_of, two_brokers
-from trimtab.lab.costs import Knowledge, nothing_known
-from trimtab.lab.costs.draw import fitted_draw, normals
 from trimtab.lab.costs.fit import deviation_variance
-from trimtab.lab.costs.knowledge import REST_BEFORE, SLOWNESS_BEFORE, shared_before
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import (
     drawn_costs,
+    drawn_overheads,
     missed,
     recosted,
     usage_error,
 )
 from trimtab.lab.reconstruct.costs import Costs
-from trimtab.lab.reconstruct.own_costs import Shares, in_common, own_costs, shares
-from trimtab.lab.reconstruct.usage import means
 
 
 @pytest.fixture(scope="module")
@@ -88,109 +84,20 @@ def test_draws_are_the_same_for_the_same_seed_and_spread_around_what_is_known() 
         arrays = [(c.shared, c.quick, c.rest, c.own, np.array([c.overhead])) for c in costs]
         return [np.concatenate(each).tolist() for each in arrays]
 
-    # Each with its mirror image: to first order they are off as far on either side.
-    exponents = np.array([each.log_exponent for each in drawn])
-    pairs = exponents.reshape(-1, 2).mean(axis=1)
-    assert pairs.std() < 0.5 * exponents.std()
     assert plain(drawn) == plain(drawn_costs(busy, 60))
     assert plain(drawn[:7]) == plain(drawn_costs(busy, 7))
     assert plain(drawn) != plain(drawn_costs(busy, 60, seed=1))
+    assert drawn_overheads(busy, 60) == tuple(each.overhead for each in drawn)
     known, shared = busy.used.known, np.stack([each.shared for each in drawn])
     deviation = np.sqrt(np.diag(known.covariance))
-    # A cost may be far less than the likeliest, but not as far more: usage would be above itself.
-    assert (np.abs(np.median(shared, axis=0) - known.shared) < deviation).all()
-    assert shared.std(axis=0) == pytest.approx(deviation, rel=0.5)
+    assert shared.mean(axis=0) == pytest.approx(known.shared, abs=0.5 * deviation.max())
+    assert shared.std(axis=0) == pytest.approx(deviation, rel=0.35)
     # What brokers take in all is surer than what a message and what a byte takes.
     work = [float(np.log(busy.served.work(each).sum())) for each in drawn]
     assert np.std(work) < shared[:, :-1].std(axis=0).min()
     own = np.stack([each.own for each in drawn])
     assert own.std() == pytest.approx(np.sqrt(deviation_variance(known)), rel=0.25)
     assert min(float(each.rest.min()) for each in drawn) >= 0.0
-
-
-@pytest.mark.parametrize("minutes", [10.0, 40.0])
-def test_costs_that_are_drawn_say_of_brokers_what_they_used(minutes: float) -> None:
-    # 5 percent at rest and 0.2 for each message/s: ten minutes leave each cost open by a factor
-    # of three, but not what all of them take together.
-    again = rebuilt(replace(two_brokers(), until_s=60.0 * minutes).told(), MEASURED)
-    windows = again.used.warm
-    told = float(means(again.used.usage, windows)[:, 0].mean())
-    at_rest = [broker for _, broker in windows]
-    drawn = drawn_costs(again, 60)
-    ours = [
-        float((means(again.served.cpu(each)[None], windows)[:, 0] + each.rest[at_rest]).mean())
-        for each in drawn
-    ]
-    assert np.mean(ours) == pytest.approx(told, rel=0.1)
-    assert np.median(ours) == pytest.approx(told, rel=0.1)
-    assert np.std([each.shared[0] for each in drawn]) > 0.5
-
-
-def test_without_a_block_costs_are_drawn_from_what_is_taken_beforehand() -> None:
-    nothing = nothing_known(["a", "b"], ["x"])
-    draws = [fitted_draw(nothing, normals(np.random.default_rng(seed), 1.0)) for seed in range(300)]
-    shared, own = (np.stack(each) for each in zip(*draws, strict=True))
-    mean, covariance = shared_before()
-    deviation = np.sqrt(np.diag(covariance))
-    assert np.abs(shared.mean(axis=0) - mean).max() < 0.2 * deviation.max()
-    assert shared.std(axis=0) == pytest.approx(deviation, rel=0.2)
-    assert own.reshape(-1, 2).std(axis=0) == pytest.approx(
-        (SLOWNESS_BEFORE, REST_BEFORE[1]), rel=0.2
-    )
-
-
-def known_brokers(slowness: float, bundles: int) -> Knowledge:
-    """Return what is known of four brokers that differ by so much, with so many bundles each."""
-    brokers = [f"b{i}" for i in range(4)]
-    known = nothing_known(brokers, [str(i) for i in range(4 * bundles)])
-    return replace(known, alike_variance=np.array((slowness**2, 1.0)))
-
-
-def shared_evenly(bundles: int, giant: float) -> Shares:
-    """Return shares of four brokers' work: each has so many bundles, the first one giant."""
-    of_work = np.zeros((4, 4 * bundles))
-    for broker in range(4):
-        of_work[broker, broker * bundles : (broker + 1) * bundles] = 1.0 / bundles
-    of_work[0, :bundles] = (1.0 - giant) / (bundles - 1)
-    of_work[0, 0] = giant
-    return in_common(of_work)
-
-
-@pytest.mark.parametrize(("slowness", "least", "most"), [(0.02, 1.3, 1.7), (1.0, 0.9, 1.15)])
-def test_a_giant_costs_more_where_only_its_broker_uses_more_than_its_traffic_says(
-    slowness: float, least: float, most: float
-) -> None:
-    # A giant that is 60 % of its broker, of which the others have ten small bundles each: that
-    # the broker seems 35 % slower is the giant's doing, if brokers are known to be alike.
-    known, of_work = known_brokers(slowness, 10), shared_evenly(10, giant=0.6)
-    apparent = np.log(np.array((1.35, 1.0, 1.0, 1.0)))
-    draws = [
-        own_costs(known, of_work, apparent, normals(np.random.default_rng(seed), 1.0))
-        for seed in range(200)
-    ]
-    own = np.stack([each[0] for each in draws])
-    assert least < float(own[:, 0].mean()) < most
-    assert float(own[:, 10:].mean()) == pytest.approx(1.0, abs=0.1)
-    for bundles, slow in draws:
-        # Whoever is to blame, the brokers used what they used.
-        assert np.exp(slow) * (of_work.of_work @ bundles) == pytest.approx(np.exp(apparent))
-
-
-def test_brokers_that_carried_nothing_are_as_slow_as_they_are_known_to_be_at_equal_costs() -> None:
-    known, nothing = known_brokers(0.1, 10), in_common(np.zeros((4, 40)))
-    randoms = [np.random.default_rng(seed) for seed in range(200)]
-    draws = [own_costs(known, nothing, np.zeros(4), normals(each, 1.0)) for each in randoms]
-    assert np.mean([own for own, _ in draws]) == pytest.approx(1.0, abs=0.02)
-    assert np.mean([slow for _, slow in draws]) == pytest.approx(0.0, abs=0.02)
-
-
-def test_shares_are_of_what_each_broker_did_itself(again: Rebuilt) -> None:
-    found = shares(again.served, again.used).of_work
-    assert found.sum(axis=1) == pytest.approx(1.0)
-    # The last bundle was always on the second broker, the first moved there.
-    assert found[0, 3] == 0.0
-    assert (found[:, 0] > 0).all()
-    assert found[1, 1:3].tolist() == [0.0, 0.0]
 
 
 def test_too_few_windows_leave_costs_as_unsure_as_they_were() -> None:

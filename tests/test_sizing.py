@@ -15,7 +15,7 @@ from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
 from trimtab.lab.rehearsal.measures import Bar
 from trimtab.lab.sizing.bundles import bundle_count
 from trimtab.lab.sizing.need import need
-from trimtab.lab.sizing.sized import Size, peak_of, shared_out, sized_run
+from trimtab.lab.sizing.sized import Size, shared_out, sized_run
 from trimtab.trials.size.document import Needs, answer, curve
 from trimtab.trials.size.work import Sizes
 
@@ -36,20 +36,7 @@ def test_the_least_number_is_found_whatever_was_guessed(truth: int, first: int) 
         return count >= truth
 
     assert need(keeps, first, least=2, most=40) == truth
-    assert len(asked) == len(set(asked)) <= 14
-
-
-@pytest.mark.parametrize(
-    ("broken", "wanted"), [((), 5), ((6,), 7), ((7,), 8), ((6, 8), 9), ((8,), 5), ((39, 40), 5)]
-)
-def test_a_number_that_does_by_luck_what_the_next_two_do_not_will_not_do(
-    broken: tuple[int, ...], wanted: int
-) -> None:
-    assert need(lambda count: count >= 5 and count not in broken, 5, least=2, most=40) == wanted
-
-
-def test_where_the_most_that_is_tried_breaks_no_number_will_do() -> None:
-    assert need(lambda count: count in (38, 39), 38, least=2, most=40) == 41
+    assert len(asked) == len(set(asked)) <= 12
 
 
 def test_bundles_are_shared_out_by_their_work() -> None:
@@ -63,16 +50,6 @@ def test_nobody_has_more_than_the_mean_and_one_bundle(work: list[float], count: 
     array = np.array(work)
     carried = np.bincount(shared_out(array, count), array, count)
     assert carried.max() <= array.sum() / count + array.max() + 1e-9
-
-
-def test_the_peak_is_the_middle_of_the_busiest_minutes_and_not_an_instant() -> None:
-    busy = np.ones(180)
-    # Ten minutes in steps of 5 s, of which six are busy, and the very last of these by chance.
-    busy[24:96] = 3.0
-    busy[36:96] = 3.1
-    busy[95] = 5.0
-    assert peak_of(busy, 5.0) == 36 + 30
-    assert peak_of(np.ones(4), 5.0) == 2
 
 
 def test_the_fullest_is_lost_and_the_others_carry_all(again: Rebuilt) -> None:

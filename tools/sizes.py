@@ -4,23 +4,20 @@ A cluster is drawn, simulated on the brokers that it has, and what its brokers s
 is known of it.  How many brokers it needs is found by trying all numbers on the cluster itself,
 with its true costs, in several nights; and by `Sizes` on what was said of one.  Worlds that are
 done are kept in build/sizes, as long as the program is the same; the rest is done in as many
-minutes as given.  Seeds are drawn from the commit that froze what is judged.
+minutes as given.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from tools.catalogue import table
-from tools.judge.seeds import drawn as seeds_of
 from trimtab.lab.reconstruct.cluster import Measured, rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs
 from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports, Round
@@ -44,8 +41,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "size.md"
 KEPT = ROOT / "build" / "sizes"
 WORLDS = 200
-#: What froze what is judged: of its name the worlds are drawn, so that none has been looked at.
-COMMIT = "774f40a7757f599297517a301fc4ebdf86e14aa3"
+#: The first world; those before it have been looked at, to mend what was wrong there.
+FIRST = 1000
 SEEDS = 30
 #: Nights of a world, of which more than half must keep to the bar: what came of one is luck.
 NIGHTS = 5
@@ -267,32 +264,19 @@ def _share(part: int, whole: int) -> str:
 def kept(until_s: float) -> list[KnownWorld]:
     """Return the worlds that are done, after as many more as there is time for."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    seeds = seeds_of(COMMIT, WORLDS)
-    worlds = {each.seed: each for each in _done(seeds)}
-    left = [(seed, until_s) for seed in seeds if seed not in worlds]
-    with multiprocessing.get_context("spawn").Pool() as pool:
-        for made in pool.imap_unordered(_made, left):
-            if made is not None:
-                document = {name: getattr(made, name) for name in KnownWorld.__slots__}
-                kept_text = json.dumps({"program": digest(), **document})
-                (KEPT / f"{made.seed}.json").write_text(kept_text, encoding="utf-8")
-                print(document, flush=True)
-                worlds[made.seed] = made
-    return [worlds[seed] for seed in seeds if seed in worlds]
-
-
-def _done(seeds: tuple[int, ...]) -> Iterator[KnownWorld]:
-    """Yield the worlds that this program has done before."""
-    for path in (KEPT / f"{seed}.json" for seed in seeds):
+    worlds = []
+    for seed in range(FIRST, FIRST + WORLDS):
+        path = KEPT / f"{seed:04}.json"
         known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         if known.pop("program", None) == digest():
-            yield KnownWorld(**known)
-
-
-def _made(task: tuple[int, float]) -> KnownWorld | None:
-    """Return a world, or None if there is no time left for it."""
-    seed, until_s = task
-    return world_of(seed) if time.time() < until_s else None
+            worlds.append(KnownWorld(**known))
+        elif time.monotonic() < until_s:
+            made = world_of(seed)
+            document = {name: getattr(made, name) for name in KnownWorld.__slots__}
+            path.write_text(json.dumps({"program": digest(), **document}), encoding="utf-8")
+            print(document, flush=True)
+            worlds.append(made)
+    return worlds
 
 
 def main(arguments: list[str]) -> int:
@@ -300,8 +284,8 @@ def main(arguments: list[str]) -> int:
     if len(arguments) > 1:
         print("usage: python -m tools.sizes [MINUTES]")
         return 2
-    minutes = float(arguments[0]) if arguments else 1e6
-    worlds = kept(time.time() + 60.0 * minutes)
+    minutes = float(arguments[0]) if arguments else 1e9
+    worlds = kept(time.monotonic() + 60.0 * minutes)
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(_BEGIN)
     PAGE.write_text(before + _BEGIN + summary(worlds) + _END + rest.partition(_END)[2], "utf-8")

@@ -47,7 +47,7 @@ _ALIKE_SHARE = 0.3
 _OPEN_MIN = 2.0
 
 
-class Slopes(NamedTuple):
+class _Slopes(NamedTuple):
     """What blocks are off, and by how much that depends on what is fitted."""
 
     #: (n_brokers, n_blocks) percent.
@@ -58,7 +58,7 @@ class Slopes(NamedTuple):
     own: Floats
 
 
-class Before(NamedTuple):
+class _Before(NamedTuple):
     """What is taken before there is any block: means and 1/variances."""
 
     shared: Floats
@@ -68,25 +68,6 @@ class Before(NamedTuple):
     own_weight: Floats
 
 
-class Fitted(NamedTuple):
-    """Costs that are fitted, or by how much they change."""
-
-    #: (SHARED,) logarithms of what a unit of each feature costs, and of the exponent.
-    shared: Floats
-    #: (n_brokers, 2) slowness and rest.
-    own: Floats
-
-
-class Step(NamedTuple):
-    """A step of a fit, and how sure it is where it began."""
-
-    by: Fitted
-    #: As in `Knowledge`.
-    covariance: Floats
-    own_covariance: Floats
-    following: Floats
-
-
 def fitted(known: Knowledge) -> Knowledge:
     """Return what is known with costs fitted to its blocks.
 
@@ -94,48 +75,35 @@ def fitted(known: Knowledge) -> Knowledge:
         With no block at all, what was taken before anything was learned.
         The order of brokers does not matter, but for rounding.
     """
-    blocks = all_blocks(known)
-    before = taken_before(known)
+    blocks = _blocks(known)
+    before = _before(known)
     shared = known.shared
     own = np.stack((known.brokers.slowness, known.brokers.rest), axis=1)
     for _ in range(_STEPS):
-        slopes = slopes_of(known, blocks, shared, own)
-        weight = block_weights(blocks, slopes, known.time_s)
-        step = gauss_step(slopes, weight, before, Fitted(shared, own))
-        shared, own = shared + step.by.shared, own + step.by.own
+        slopes = _slopes(known, blocks, shared, own)
+        weight = _weights(blocks, slopes, known.time_s)
+        schur, following, inverse = _curvature(slopes, weight, before)
+        pull = before.weight @ (before.shared - shared)
+        pull += np.einsum("bks,bk->s", slopes.shared, weight * slopes.missed)
+        own_pull = before.own_weight * (before.own - own)
+        own_pull += np.einsum("bki,bk->bi", slopes.own, weight * slopes.missed)
+        covariance = _inverse(schur)
+        step = covariance @ (pull - np.einsum("bis,bi->s", following, own_pull))
+        step = np.clip(step, -_STEP_MAX, _STEP_MAX)
+        own_step = np.einsum("bij,bj->bi", inverse, own_pull) - following @ step
+        own_step[:, 0] = np.clip(own_step[:, 0], -_STEP_MAX, _STEP_MAX)
+        shared, own = shared + step, own + own_step
         own[:, 1] = np.maximum(own[:, 1], 0.0)
     brokers = dataclasses.replace(known.brokers, slowness=own[:, 0], rest=own[:, 1])
     known = dataclasses.replace(
         known,
         brokers=brokers,
         shared=shared,
-        covariance=step.covariance,
-        own_covariance=step.own_covariance,
-        following=step.following,
+        covariance=covariance,
+        own_covariance=inverse,
+        following=following,
     )
     return _alike(known)
-
-
-def gauss_step(slopes: Slopes, weight: Floats, before: Before, costs: Fitted) -> Step:
-    """Return Gauss's step from some costs to those that fit best, as far as it is to be believed.
-
-    Args:
-        slopes: what blocks are off by these costs.
-        weight: (n_brokers, n_blocks) how much each counts, 1/variance.
-        before: what is taken beforehand.
-        costs: these costs.
-    """
-    schur, following, inverse = _curvature(slopes, weight, before)
-    pull = before.weight @ (before.shared - costs.shared)
-    pull += np.einsum("bks,bk->s", slopes.shared, weight * slopes.missed)
-    own_pull = before.own_weight * (before.own - costs.own)
-    own_pull += np.einsum("bki,bk->bi", slopes.own, weight * slopes.missed)
-    covariance = inverse_of(schur)
-    step = covariance @ (pull - np.einsum("bis,bi->s", following, own_pull))
-    step = np.clip(step, -_STEP_MAX, _STEP_MAX)
-    own_step = np.einsum("bij,bj->bi", inverse, own_pull) - following @ step
-    own_step[:, 0] = np.clip(own_step[:, 0], -_STEP_MAX, _STEP_MAX)
-    return Step(Fitted(step, own_step), covariance, inverse, following)
 
 
 def deviation_variance(known: Knowledge) -> float:
@@ -143,12 +111,11 @@ def deviation_variance(known: Knowledge) -> float:
     return DEVIATION**2 * float(known.missed[0] / known.missed[1])
 
 
-def inverse_of(matrix: Floats) -> Floats:
-    """Return the inverse of a matrix."""
+def _inverse(matrix: Floats) -> Floats:
     return np.asarray(np.linalg.inv(matrix), np.float64)
 
 
-def all_blocks(known: Knowledge) -> Floats:
+def _blocks(known: Knowledge) -> Floats:
     """Return all blocks, (n_brokers, BLOCKS + 1, columns): those that are kept and the open one."""
     sums = known.brokers.open
     count = sums[:, :1]
@@ -157,7 +124,7 @@ def all_blocks(known: Knowledge) -> Floats:
     return np.concatenate((known.brokers.blocks, means[:, None]), axis=1)
 
 
-def taken_before(known: Knowledge) -> Before:
+def _before(known: Knowledge) -> _Before:
     """Return what is taken before there is any block: brokers are like each other."""
     brokers = known.brokers
     mean, covariance = shared_before()
@@ -169,7 +136,7 @@ def taken_before(known: Knowledge) -> Before:
     own[:, 0] = weight[:, 0] * own[:, 0] + remembered * brokers.slowness_before
     weight[:, 0] += remembered
     own[:, 0] /= weight[:, 0]
-    return Before(mean, inverse_of(covariance), own, weight)
+    return _Before(mean, _inverse(covariance), own, weight)
 
 
 def _alike(known: Knowledge) -> Knowledge:
@@ -196,7 +163,7 @@ def _alike(known: Knowledge) -> Knowledge:
     return dataclasses.replace(known, alike_mean=mean, alike_variance=spread)
 
 
-def slopes_of(known: Knowledge, blocks: Floats, shared: Floats, own: Floats) -> Slopes:
+def _slopes(known: Knowledge, blocks: Floats, shared: Floats, own: Floats) -> _Slopes:
     """Return what blocks are off by costs as they are now, and how that depends on them."""
     speed = known.brokers.by_cores * np.exp(own[:, 0])
     parts = blocks[:, :, FIRST:] * np.exp(shared[:-1]) * speed[:, None, None]
@@ -207,7 +174,7 @@ def slopes_of(known: Knowledge, blocks: Floats, shared: Floats, own: Floats) -> 
     deviation = _CHANGING * deviation_variance(known) * by_work**2 * blocks[:, :, CONCENTRATION]
     count = np.maximum(blocks[:, :, COUNT], 1.0)
     window = known.brokers.window_variance[:, None] / count
-    return Slopes(
+    return _Slopes(
         missed,
         window + blocks[:, :, NOISE] + deviation + _BLOCK_VARIANCE,
         np.concatenate((curve.slope[:, :, None] * parts, curve.by_exponent[:, :, None]), axis=2),
@@ -215,7 +182,7 @@ def slopes_of(known: Knowledge, blocks: Floats, shared: Floats, own: Floats) -> 
     )
 
 
-def block_weights(blocks: Floats, slopes: Slopes, time_s: float) -> Floats:
+def _weights(blocks: Floats, slopes: _Slopes, time_s: float) -> Floats:
     """Return how much blocks count, 1/variance; nothing where there is none."""
     age_s = np.maximum(time_s - blocks[:, :, TIME], 0.0)
     z2 = slopes.missed**2 / slopes.variance
@@ -223,7 +190,7 @@ def block_weights(blocks: Floats, slopes: Slopes, time_s: float) -> Floats:
     return np.where(blocks[:, :, COUNT] > 0, weight, 0.0)
 
 
-def _curvature(slopes: Slopes, weight: Floats, before: Before) -> tuple[Floats, Floats, Floats]:
+def _curvature(slopes: _Slopes, weight: Floats, before: _Before) -> tuple[Floats, Floats, Floats]:
     """Return the inverse of the shared covariance, how brokers follow, and their own covariance."""
     shared = before.weight + np.einsum("bks,bk,bkt->st", slopes.shared, weight, slopes.shared)
     cross = np.einsum("bki,bk,bks->bis", slopes.own, weight, slopes.shared)

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.costs.draw import normals
 from trimtab.lab.reconstruct.cluster import Rebuilt, bent, carried_by, priced, traffic_of
-from trimtab.lab.reconstruct.costs import Costs
-from trimtab.lab.reconstruct.own_costs import drawn, shares
+from trimtab.lab.reconstruct.costs import Costs, drawn
 from trimtab.lab.reconstruct.usage import WINDOWS_MIN, Carried, left_over, means, wire
 from trimtab.lab.simulate.surroundings import RecordedOthers
 from trimtab.pulsar.model import Floats, Ints
@@ -41,27 +39,18 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
 
     Properties:
         The same arguments give the same costs; more of them begin with the same ones.
-        Of each pair one is as far above what is known as the other is below it.
     """
-    carried, overheads = shares(rebuilt.served, rebuilt.used), _Overheads(rebuilt)
-    draws = []
+    overheads, draws = _Overheads(rebuilt), []
     for number in range(count):
-        random = _random(seed, number)
-        overhead = overheads.drawn(random)
-        mirrored = normals(random, 1.0 - 2.0 * (number % 2))
-        draws.append(drawn(rebuilt.used.known, carried, overhead, mirrored))
+        random = np.random.default_rng([seed, number])
+        draws.append(drawn(rebuilt.used.known, overheads.drawn(random), random))
     return tuple(draws)
 
 
 def drawn_overheads(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[float, ...]:
     """Return bytes on the wire for each that is counted, as `drawn_costs` draws them."""
     overheads = _Overheads(rebuilt)
-    return tuple(overheads.drawn(_random(seed, number)) for number in range(count))
-
-
-def _random(seed: int, number: int) -> np.random.Generator:
-    """Return what a draw is made of; every second one is the mirror image of the one before."""
-    return np.random.default_rng([seed, number // 2])
+    return tuple(overheads.drawn(np.random.default_rng([seed, i])) for i in range(count))
 
 
 class _Overheads:

@@ -12,6 +12,7 @@ import numpy as np
 from trimtab.lab.costs import Knowledge, Windows, learned, nothing_known
 from trimtab.lab.costs.curve import MIDDLE, curved
 from trimtab.lab.costs.features import works
+from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.costs.knowledge import with_brokers
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.host_windows import by_broker
@@ -21,6 +22,8 @@ from trimtab.pulsar.model import Floats, Ints
 
 # Ticks times bundles whose work is reckoned at a time: what stays near a core.
 _CELLS = 50_000
+# Speed of a broker below which it would do nothing, as a share of what its cores say.
+_SLOWNESS_MAX = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,5 +120,29 @@ def likeliest(known: Knowledge, overhead: float) -> Costs:
         brokers.by_cores * np.exp(brokers.slowness),
         brokers.rest,
         np.ones(len(known.bundle_names)),
+        overhead,
+    )
+
+
+def drawn(known: Knowledge, overhead: float, random: np.random.Generator) -> Costs:
+    """Return costs in one of the ways in which they may be by what is known.
+
+    Properties:
+        What goes together is drawn together: costs that all share, and what follows of each
+        broker's speed and rest.
+    """
+    brokers = known.brokers
+    n = len(known.broker_names)
+    off = random.multivariate_normal(np.zeros(known.shared.size), known.covariance, method="eigh")
+    own = np.linalg.cholesky(known.own_covariance) @ random.standard_normal((n, 2, 1))
+    slowness, rest = (own[:, :, 0] - known.following @ off).T
+    slowness = np.clip(brokers.slowness + slowness, -_SLOWNESS_MAX, _SLOWNESS_MAX)
+    deviation = np.sqrt(deviation_variance(known))
+    each = 1.0 + deviation * random.standard_normal(len(known.bundle_names))
+    return Costs(
+        known.shared + off,
+        brokers.by_cores * np.exp(slowness),
+        np.maximum(brokers.rest + rest, 0.0),
+        np.maximum(each, 0.0),
         overhead,
     )

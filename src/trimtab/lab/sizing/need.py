@@ -1,41 +1,23 @@
-"""Whether a number of brokers keeps to the bar → the least number from which on all do."""
+"""Whether a number of brokers keeps to the bar → the least number that does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-
-# Numbers above one that have to keep to the bar too: what a number does alone it does by luck.
-_FURTHER = 2
 
 
 def need(keeps: Callable[[int], bool], first: int, least: int, most: int) -> int:
-    """Return the least number that keeps to the bar, and so do the next two.
+    """Return the least number that keeps to the bar, if more never hurt.
 
     Args:
         keeps: whether a number does.
         first: a guess.
         least: the smallest that is tried.
-        most: the largest; one more is returned if none up to it will do.
+        most: the largest; one more is returned if it does not keep to it either.
 
     Properties:
         The same for every guess, if more never hurt.
         Asks of each number once at most.
     """
-    asked = cache(keeps)
-    number = _least(asked, first, least, most)
-    while number <= most:
-        further = range(number, min(number + _FURTHER, most) + 1)
-        broken = [each for each in further if not asked(each)]
-        if not broken:
-            break
-        # Whatever broke, what is below it will not do.
-        number = broken[-1] + 1
-    return number
-
-
-def _least(keeps: Callable[[int], bool], first: int, least: int, most: int) -> int:
-    """Return the least number that keeps to the bar, if more never hurt."""
     low, high = least - 1, most + 1
     step, at = 1, min(max(first, least), most)
     # Farther and farther from the guess until both sides are known …

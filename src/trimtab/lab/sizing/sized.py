@@ -22,9 +22,6 @@ from trimtab.pulsar.model import Floats, Ints
 BEGIN_S = 120.0
 # The broker is lost so many s before the peak, which finds it gone, if there is time for it.
 _BEFORE_PEAK_S = 120.0
-# s over which the peak is looked for: the busiest instant of a busy quarter of an hour is chance,
-# and may be its last, of which a lost broker is not missed any more.
-_PEAK_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ def sized_run(again: Rebuilt, balancer: Balancer, costs: Costs, size: Size, seed
         scaling = Scaling(every, 0.0, np.inf, size.growth)
         traffic = recorded_traffic(scaled(again.served, [scaling], tick_s), costs)
     owner = shared_out(traffic.work.mean(axis=0), size.brokers)
-    peak = peak_of(traffic.work.sum(axis=1), tick_s)
+    peak = int(traffic.work.sum(axis=1).argmax())
     fullest = int(np.bincount(owner, traffic.work[peak], size.brokers).argmax())
     lost_s = float(np.clip(peak * tick_s - _BEFORE_PEAK_S, BEGIN_S, None))
     lost = Event(min(lost_s, again.world.duration_s / 2), Kind.KILL, (fullest,))
@@ -81,13 +78,6 @@ def sized_run(again: Rebuilt, balancer: Balancer, costs: Costs, size: Size, seed
     )
     meet = RecordedSurroundings(traffic, RecordedOthers(others[:, :, donors]), ())
     return at_end(passing(Simulation(world, balancer, again.parameters, meet)))
-
-
-def peak_of(work: Floats, tick_s: float) -> int:
-    """Return the middle tick of the busiest five minutes of a night's work, (n_ticks,)."""
-    length = int(np.clip(round(_PEAK_S / tick_s), 1, work.size))
-    sums = np.append(0.0, np.cumsum(work))
-    return int((sums[length:] - sums[:-length]).argmax()) + length // 2
 
 
 def alike(machines: Machines, count: int) -> Machines:
