@@ -48,6 +48,7 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
     """Return who hands out the tests on real clusters, whole groups of files to a worker each."""
     if config.getoption("dist") != "loadscope":

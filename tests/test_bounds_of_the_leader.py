@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -13,17 +14,20 @@ import pytest
 from tests.cluster_text import cluster
 from tests.watched_nights import seen
 from trimtab.diagnose.replay.busy_leader import unloading
+from trimtab.diagnose.replay.lookups import answer
 from trimtab.diagnose.replay.missed_writes import missed_write, write_time
 from trimtab.diagnose.replay.replay import Replaying, decided
 from trimtab.diagnose.replay.round_columns import too_large
-from trimtab.pulsar.leader.averages import LeaderAverages
+from trimtab.pulsar.leader.averages import Average, LeaderAverages
 from trimtab.pulsar.leader.bundle_rows import BundleRows
+from trimtab.pulsar.leader.report_gate import Measured, need_broker_data_update
 from trimtab.pulsar.leader.samples import Waiting
 from trimtab.pulsar.leader.time_average import averaged, left_of_average
 from trimtab.pulsar.leader.top_bundles import BundleStats, top_bundles
 from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.map_order import spreads
 from trimtab.pulsar.model import MEBIBYTE, Decision, Reason
+from trimtab.pulsar.settings import load_manager_settings
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
 
@@ -85,6 +89,48 @@ def test_a_bundle_that_is_no_more_is_out_of_every_report() -> None:
     assert set(view.averages.bundles.known) == {"t/n/a", "t/n/c"}
 
 
+def test_a_bundle_that_was_not_measured_yet_is_out_of_reports_too() -> None:
+    view = LeaderView()
+    known = report("b1:8080", "t/n/a")
+    view.take(replace(known, bundles=("t/n/a", "t/n/b")))
+
+    view.forget("t/n/b")
+
+    assert view.reports["b1:8080"].bundles == ("t/n/a",)
+
+
+def averages_of_two(room: int) -> Average:
+    """Return averages of ten bundles that are fed before sixty others come and after that."""
+    first, others = [f"t/n/a{i}" for i in range(10)], [f"t/n/b{i}" for i in range(60)]
+    view = LeaderView()
+    for i in range(room):
+        view.averages.meet(f"t/n/x{i}")
+    for broker, bundles in (("b1:8080", first), ("b2:8080", others)):
+        view.take(report(broker, *bundles))
+        view.recompute()
+        view.averages.of(view.averages.rows(first))
+        view.recompute()
+    return view.averages.of(view.averages.rows([*first, *others]))
+
+
+def test_room_that_is_made_between_two_feedings_changes_no_average() -> None:
+    made, there = averages_of_two(0), averages_of_two(100)
+
+    for name in ("short", "short_samples", "long", "long_samples", "topics"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(there, name))
+    assert made.long_samples.max() > made.long_samples.min()
+
+
+def test_what_strategies_read_is_put_together_once_until_it_changes() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", "t/n/a"))
+    before = view.averages.bundle_data()
+    assert view.averages.bundle_data() is before
+    view.take(report("b1:8080", "t/n/a", "t/n/b"))
+    view.recompute()
+    assert view.averages.bundle_data() is not before
+
+
 def test_averages_of_a_release_without_the_long_ones_have_room_for_four_numbers() -> None:
     averages = LeaderAverages(keeps_long=False)
     rows = np.array([averages.meet("t/n/a"), averages.meet("t/n/b")])
@@ -98,6 +144,21 @@ def test_what_was_taken_does_not_wait() -> None:
     assert waiting.size == 9
     taken = [samples.rows.size for samples, _ in waiting.take(5)]
     assert (sum(taken), waiting.size) == (5, 4)
+
+
+def test_what_is_taken_in_parts_says_of_each_how_often_all_were_fed_by_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trimtab.pulsar.leader.samples._TOGETHER", 4)
+    waiting = Waiting()
+    for at in (1, 2, 3, 7):
+        waiting.tell(at, np.arange(3), np.zeros((3, 5)))
+
+    parts = [(sorted(set(part.at.tolist())), until) for part, until in waiting.take(8)]
+
+    assert [at for part, _ in parts for at in part] == [1, 2, 3, 7]
+    assert [until for _, until in parts[:-1]] == [part[0] for part, _ in parts[1:]]
+    assert parts[-1][1] == 8
 
 
 @pytest.mark.parametrize("times", [1, 9, 10, 11, 799, 800, 801, 10_000])
@@ -176,6 +237,10 @@ def test_the_lightest_bundle_that_may_go_and_carries_anything_was_too_large() ->
     assert lightest(decided_for(Reason.NO_BUNDLES, 1.0)) == []
     assert lightest(decided_for(Reason.NO_BUNDLES, 0.0)) == []
     assert lightest(decided_for(Reason.BALANCED, 0.9)) == []
+    # Less than a byte a second is something, and what is asked may be less still.
+    load = cluster(("a 0.9 x=0B y=0.5B", "b 0.1"))
+    asked = replace(decided_for(Reason.NO_BUNDLES, 0.0), offload=np.array([0.25, 0.0]))
+    assert [it["bundle"] for it in too_large(load, asked)] == ["y"]
 
 
 def test_what_is_asked_in_messages_is_compared_in_messages() -> None:
@@ -286,3 +351,33 @@ def test_with_one_broker_no_shedder_is_asked() -> None:
     assert len([*decided(own, time, 1)]) == 1
     own.view.drop(next(iter(own.view.reports)))
     assert [*decided(own, time, 1)] == []
+
+
+# ------------------------------------------------------------------ what was answered
+
+
+@pytest.mark.parametrize(
+    ("later_s", "answered"), [(-0.001, None), (0.0, "b2"), (0.001, "b2"), (600.0, None)]
+)
+def test_who_owns_the_bundle_from_the_lookup_on_was_named(
+    later_s: float, answered: str | None
+) -> None:
+    selection = {"bundle": "t/n/a", "time": START}
+    owned = {"t/n/a": [(START + timedelta(seconds=later_s), "b2")]}
+
+    assert answer(selection, ["b1", "b2"], owned) == answered
+    assert answer(selection, ["b3", "b4"], owned) is None
+    assert answer(selection, ["b1"], owned) == "b1"
+
+
+@pytest.mark.parametrize(("change_percent", "is_written"), [(90, False), (91, True)])
+def test_a_large_threshold_of_reports_is_that_many_percent(
+    change_percent: float, is_written: bool
+) -> None:
+    none = np.zeros(1, np.int64)
+    before = Measured(np.array([[100.0, 0, 0, 0]]), none, np.zeros(1))
+    after = Measured(np.array([[100.0 - change_percent, 0, 0, 0]]), none, np.zeros(1))
+    conf = {"loadBalancerReportUpdateThresholdPercentage": "90"}
+    settings = load_manager_settings(conf, "4.0.8")
+
+    assert need_broker_data_update(before, after, np.zeros(1), settings).tolist() == [is_written]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tools.mutants.__main__ as command
 from tools.mutants.__main__ import EQUIVALENT, equivalent
 from tools.mutants.mutations import ROOT, mutants
 
@@ -106,3 +107,9 @@ def test_what_is_listed_as_equivalent_exists_and_has_a_reason() -> None:
     assert listed
     assert [name for name in listed if name not in every] == [], f"see {EQUIVALENT}"
     assert [name for name, reason in listed.items() if len(reason) < 10] == []
+
+
+def test_a_room_that_nothing_was_tried_in_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "tried", lambda *_: iter(()))
+
+    assert command.main(["guards"]) == 1
