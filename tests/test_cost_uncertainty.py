@@ -13,6 +13,7 @@ from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import (
     drawn_costs,
+    drawn_overheads,
     missed,
     recosted,
     usage_error,
@@ -86,6 +87,7 @@ def test_draws_are_the_same_for_the_same_seed_and_spread_around_what_is_known() 
     assert plain(drawn) == plain(drawn_costs(busy, 60))
     assert plain(drawn[:7]) == plain(drawn_costs(busy, 7))
     assert plain(drawn) != plain(drawn_costs(busy, 60, seed=1))
+    assert drawn_overheads(busy, 60) == tuple(each.overhead for each in drawn)
     known, shared = busy.used.known, np.stack([each.shared for each in drawn])
     deviation = np.sqrt(np.diag(known.covariance))
     assert shared.mean(axis=0) == pytest.approx(known.shared, abs=0.5 * deviation.max())

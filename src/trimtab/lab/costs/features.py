@@ -48,3 +48,41 @@ def features(counts: Floats) -> Floats:
         ),
         axis=1,
     )
+
+
+def works(
+    rates: tuple[Floats, Floats], size: Floats, still: tuple[Floats, Floats], by_unit: Floats
+) -> Floats:
+    """Return what all features of bundles cost together, without laying them out.
+
+    Args:
+        rates: (n_times, n_bundles) messages/s in and out.
+        size: (n_times, n_bundles) bytes a message.
+        still: (n_bundles,) topics and producers, which do not change; consumers are not known.
+        by_unit: (7,) what a unit of each feature costs.
+
+    Properties:
+        What `features` makes of it, times the costs, but for rounding.
+    """
+    into, out = rates
+    topics, producers = still
+    limit = _BATCHES_PER_S * np.maximum(np.where(producers > 0, producers, topics), 1.0)
+    fan_out = np.divide(out, into, out=np.ones_like(into), where=into > 0)
+    np.maximum(fan_out, 0.05, out=fan_out)
+    fan_out *= limit
+    # Entries, out and in.
+    cost = out / fan_out
+    cost += 1.0
+    np.divide(out, cost, out=cost)
+    entries = into / limit
+    entries += 1.0
+    np.divide(into, entries, out=entries)
+    cost += entries
+    cost *= by_unit[4] / 1000.0
+    for rate, message, byte in ((into, *by_unit[[0, 2]]), (out, *by_unit[[1, 3]])):
+        each = size * (byte / MEBIBYTE)
+        each += message / 1000.0
+        each *= rate
+        cost += each
+    cost += by_unit[5] * topics + by_unit[6] * np.nan_to_num(producers)
+    return np.asarray(cost)

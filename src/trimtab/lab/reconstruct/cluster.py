@@ -164,8 +164,8 @@ def _world(
 
 def carried_by(served: Served, nic: Floats, write_quorum: float) -> Carried:
     """Return what brokers really carried."""
-    ways = [rate * served.size for rate in (served.rate_in, served.rate_out)]
-    sums = [by_broker(each, served.owner, served.n_brokers) for each in ways]
+    ways, brokers = (served.rate_in, served.rate_out), served.n_brokers
+    sums = [by_broker(each, served.owner, brokers, served.size) for each in ways]
     return Carried(served, np.stack(sums), nic, write_quorum, Physics().nic_in_share)
 
 

@@ -40,19 +40,36 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
     Properties:
         The same arguments give the same costs; more of them begin with the same ones.
     """
-    used = rebuilt.used
-    bare, told = means(_carried(rebuilt).network(), used.warm), means(used.usage, used.warm)
-    blocks = _blocks(_brokers(rebuilt))
-    draws = []
+    overheads, draws = _Overheads(rebuilt), []
     for number in range(count):
         random = np.random.default_rng([seed, number])
-        overhead = used.costs.overhead
-        if len(bare) >= WINDOWS_MIN:
-            chosen = random.integers(len(blocks), size=len(blocks))
-            rows = np.concatenate([blocks[i] for i in chosen.tolist()])
-            overhead = wire(bare[rows], told[rows, 1:])[0]
-        draws.append(drawn(used.known, overhead, random))
+        draws.append(drawn(rebuilt.used.known, overheads.drawn(random), random))
     return tuple(draws)
+
+
+def drawn_overheads(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[float, ...]:
+    """Return bytes on the wire for each that is counted, as `drawn_costs` draws them."""
+    overheads = _Overheads(rebuilt)
+    return tuple(overheads.drawn(np.random.default_rng([seed, i])) for i in range(count))
+
+
+class _Overheads:
+    """Measures again what is on the wire besides, by windows that are drawn with replacement."""
+
+    def __init__(self, rebuilt: Rebuilt) -> None:
+        used = rebuilt.used
+        self._usual = used.costs.overhead
+        self._bare = means(_carried(rebuilt).network(), used.warm)
+        self._told = means(used.usage, used.warm)
+        self._blocks = _blocks(_brokers(rebuilt))
+
+    def drawn(self, random: np.random.Generator) -> float:
+        """Return what it is by some windows; as it is known where they are too few."""
+        if len(self._bare) < WINDOWS_MIN:
+            return self._usual
+        chosen = random.integers(len(self._blocks), size=len(self._blocks))
+        rows = np.concatenate([self._blocks[i] for i in chosen.tolist()])
+        return wire(self._bare[rows], self._told[rows, 1:])[0]
 
 
 def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:

@@ -11,7 +11,7 @@ import numpy as np
 
 from trimtab.lab.costs import Knowledge, Windows, learned, nothing_known
 from trimtab.lab.costs.curve import MIDDLE, curved
-from trimtab.lab.costs.features import features
+from trimtab.lab.costs.features import works
 from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.costs.knowledge import with_brokers
 from trimtab.lab.reconstruct.evidence import Evidence
@@ -20,8 +20,8 @@ from trimtab.lab.reconstruct.looks import looks
 from trimtab.lab.simulate.physics import FIXED_POINT
 from trimtab.pulsar.model import Floats, Ints
 
-# Ticks times bundles whose features are made at a time.
-_CELLS = 500_000
+# Ticks times bundles whose work is reckoned at a time: what stays near a core.
+_CELLS = 50_000
 # Speed of a broker below which it would do nothing, as a share of what its cores say.
 _SLOWNESS_MAX = 3.0
 
@@ -72,16 +72,13 @@ class Served:
     def work(self, costs: Costs) -> Floats:
         """Return the work of each bundle, (n_ticks, n_bundles), as `costs` has it."""
         n_ticks, n_bundles = self.rate_in.shape
-        by_unit, work = np.exp(costs.shared[:-1]), np.zeros((n_ticks, n_bundles))
-        step = max(1, _CELLS // max(1, n_bundles))
+        by_unit, work = np.exp(costs.shared[:-1]), np.empty((n_ticks, n_bundles))
+        step, still = max(1, _CELLS // max(1, n_bundles)), (self.topics, self.producers)
         for first in range(0, n_ticks, step):
             part = slice(first, first + step)
-            into, out, size = self.rate_in[part], self.rate_out[part], self.size[part]
-            still = [np.broadcast_to(each, into.shape) for each in (self.topics, self.producers)]
-            columns = (into, out, into * size, out * size, *still, np.zeros(into.shape))
-            counts = np.stack([each.reshape(-1) for each in columns], axis=1)
-            work[part] = (features(counts) @ by_unit).reshape(into.shape)
-        return np.asarray(costs.own * work)
+            rates = self.rate_in[part], self.rate_out[part]
+            work[part] = costs.own * works(rates, self.size[part], still, by_unit)
+        return work
 
     def cpu(self, costs: Costs) -> Floats:
         """Return the points of CPU that brokers' bundles take, (n_ticks, n_brokers)."""

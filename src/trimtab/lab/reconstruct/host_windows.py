@@ -11,6 +11,9 @@ from trimtab.lab.reconstruct.clocks import Life
 from trimtab.lab.reconstruct.evidence import Owners, Reports
 from trimtab.pulsar.model import Floats, Ints
 
+# Times and bundles that are added up at once: what stays near a core.
+_CELLS = 50_000
+
 
 @dataclass(frozen=True, slots=True)
 class HostWindows:
@@ -74,12 +77,25 @@ def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> Host
     )
 
 
-def by_broker(values: Floats, owner: Ints, n_brokers: int) -> Floats:
-    """Return the sum of what each broker's bundles have, (n_times, n_brokers)."""
-    n_times = len(values)
-    index = np.where(owner >= 0, owner, n_brokers) + (n_brokers + 1) * np.arange(n_times)[:, None]
-    sums = np.bincount(index.reshape(-1), values.reshape(-1), n_times * (n_brokers + 1))
-    return sums.reshape(n_times, n_brokers + 1)[:, :-1].astype(np.float64, copy=False)
+def by_broker(values: Floats, owner: Ints, n_brokers: int, factor: Floats | None = None) -> Floats:
+    """Return the sum of what each broker's bundles have, (n_times, n_brokers).
+
+    Args:
+        values: (n_times, n_bundles) of bundles.
+        owner: (n_times, n_bundles) who has each; -1 for nobody.
+        n_brokers: how many there are.
+        factor: (n_times, n_bundles) by which they are multiplied; None: by nothing.
+    """
+    n_times, n_bundles = values.shape
+    sums, step = np.zeros((n_times, n_brokers)), max(1, _CELLS // max(1, n_bundles))
+    for first in range(0, n_times, step):
+        part = slice(first, first + step)
+        mine, who = values[part], owner[part]
+        mine = mine if factor is None else mine * factor[part]
+        at = (n_brokers + 1) * np.arange(len(mine))[:, None] + np.where(who >= 0, who, n_brokers)
+        flat = np.bincount(at.reshape(-1), mine.reshape(-1), len(mine) * (n_brokers + 1))
+        sums[part] = flat.reshape(len(mine), n_brokers + 1)[:, :-1]
+    return sums
 
 
 def percent(reports: Reports, row: int) -> Floats:

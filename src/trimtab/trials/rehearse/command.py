@@ -44,7 +44,7 @@ from trimtab.trials.rerun.command import reconstructed
 from trimtab.trials.sweep.pipeline import Plan, Start, sweep
 from trimtab.trials.sweep.task import Ran, Row, Task
 from trimtab.trials.trial import Form, Result, spelt, written
-from trimtab.trials.what_if.command import DRAWS, replayed, steered_by
+from trimtab.trials.what_if.command import replayed, steered_by
 
 # Seeds on which a remedy is tried first; only those that keep to the bar on all go on.
 _FIRST_SEEDS = 5
@@ -164,18 +164,18 @@ def prepared(
     names = Names.of(cluster, planned.racks)
     plan = resolved(planned, names, balancer)
     bar = bar_of(question.limits, planned.bar, plan.balancer)
-    costs = drawn_costs(rebuilt, max(DRAWS, question.n_seeds))
+    costs = drawn_costs(rebuilt, question.n_seeds)
     changed = remedies(plan, rebuilt)
     undisturbed = Rehearsal(plan.from_s, balancer)
     plans = {UNDISTURBED: undisturbed, PLANNED: plan}
     plans |= {each.title: each.plan for each in changed}
     head = {
-        **replayed(cluster, document, costs, question.n_seeds),
+        **replayed(cluster, document, question.n_seeds),
         **plan_part(planned, plan, bar, rebuilt.grid.from_s, ASSUMED),
         "seeds": question.n_seeds,
     }
     like = (*processes(rebuilt), *beginnings())
-    courses = Courses(rebuilt, costs[: question.n_seeds], plans, bar, like)
+    courses = Courses(rebuilt, costs, plans, bar, like)
     return Rehearsed(head, courses, changed, question.n_seeds, question.time_limit_s)
 
 

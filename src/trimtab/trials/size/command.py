@@ -23,7 +23,7 @@ from trimtab.trials.size.work import Sizes
 from trimtab.trials.sweep.pipeline import Plan, Start, sweep
 from trimtab.trials.sweep.task import Row
 from trimtab.trials.trial import Form, Result, spelt, written
-from trimtab.trials.what_if.command import DRAWS, replayed, steered_by
+from trimtab.trials.what_if.command import replayed, steered_by
 
 #: Percent by which all traffic may grow.
 GROWTHS = (10, 25, 50, 75, 100)
@@ -91,9 +91,8 @@ def _head(
     cluster: RecordedCluster, document: Mapping[str, Any], sizes: Sizes, question: Question
 ) -> dict[str, Any]:
     """Return what is known before anything is tried."""
-    costs = drawn_costs(cluster.rebuilt, max(DRAWS, question.n_seeds))
     return {
-        **replayed(cluster, document, costs, question.n_seeds),
+        **replayed(cluster, document, question.n_seeds),
         "strategy": strategy_of(sizes.balancer),
         "bar": asdict(sizes.bar),
         "bar_text": bar_text(sizes.bar),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -18,7 +18,6 @@ from trimtab.ingest.archives import ARCHIVES
 from trimtab.ingest.recording import Recording, open_recording
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
-from trimtab.lab.reconstruct.costs import Costs
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
 from trimtab.spark.runner import Cluster
@@ -38,9 +37,6 @@ from trimtab.trials.what_if.lines import lines
 from trimtab.trials.what_if.matrix import alternatives, changes, matrix
 from trimtab.trials.what_if.replay import MATRIX_MEASURES, Replay, digest
 from trimtab.trials.what_if.variants import NOT_COVERED, real, refuse_unknown, variants
-
-#: Draws of the costs from which their intervals are taken; the first ones are those of the seeds.
-DRAWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +90,15 @@ def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Cont
     """
     rebuilt, balancer = cluster.rebuilt, steered_by(cluster)
     chosen = variants(balancer, contest.pairs, contest.settings, contest.release)
-    costs = drawn_costs(rebuilt, max(DRAWS, contest.n_seeds))
+    costs = drawn_costs(rebuilt, contest.n_seeds)
     head = {
-        **replayed(cluster, document, costs, contest.n_seeds),
+        **replayed(cluster, document, contest.n_seeds),
         "not_covered": [{"strategy": name, "why": why} for name, why in NOT_COVERED.items()],
         "seeds": contest.n_seeds,
         "confidence": CONFIDENCE,
         "measures": [{"name": name, **asdict(each)} for name, each in MATRIX_MEASURES.items()],
     }
-    replay = Replay(rebuilt, balancer.conf, costs[: contest.n_seeds])
+    replay = Replay(rebuilt, balancer.conf, costs)
     keys = tuple(each.key(balancer.release) for each in (real(balancer), *chosen))
     name, seeds = str(document["recording"]), range(contest.n_seeds)
     tasks = frozenset(Task(name, *key, seed) for key in keys for seed in seeds)
@@ -116,9 +112,7 @@ def steered_by(cluster: RecordedCluster) -> Balancer:
     return replace(cluster.balancer, shedder=shedder)
 
 
-def replayed(
-    cluster: RecordedCluster, document: Mapping[str, Any], costs: Sequence[Costs], n_seeds: int
-) -> dict[str, Any]:
+def replayed(cluster: RecordedCluster, document: Mapping[str, Any], n_seeds: int) -> dict[str, Any]:
     """Return what a replay rests on, and how well that of what really steered does.
 
     Raises:
@@ -135,7 +129,7 @@ def replayed(
         "brokers": len(rebuilt.world.machines.names),
         "bundles": len(rebuilt.world.bundles.names),
         "fidelity": fidelity(again, usage_error(rebuilt), is_shedding=cluster.is_shedding),
-        "costs": cost_document(rebuilt, costs),
+        "costs": cost_document(rebuilt),
         "untold": list(rebuilt.untold),
     }
 

@@ -8,7 +8,7 @@ where one of them is not met nothing is ranked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
@@ -16,8 +16,7 @@ import numpy as np
 
 from trimtab.lab.costs import priced
 from trimtab.lab.reconstruct.cluster import Rebuilt
-from trimtab.lab.reconstruct.cost_uncertainty import missed
-from trimtab.lab.reconstruct.costs import Costs
+from trimtab.lab.reconstruct.cost_uncertainty import drawn_overheads, missed
 from trimtab.trials.rerun.comparison import explained_document
 
 #: Share of the rounds in which the replay must decide as the leader did, to shed or not.
@@ -32,8 +31,9 @@ SPREAD_OFF_MAX = 7.5
 USAGE_ERROR_MAX = 10.0
 
 
-#: Ends of the intervals of what the wire takes.
+# Ends of the intervals of what the wire takes, and draws from which they are taken.
 _LOW, _HIGH = 0.05, 0.95
+_DRAWS = 200
 
 #: A rule: its name, what was found in words, the rule in words, and whether it is met.
 _Check: TypeAlias = tuple[str, str, str, bool | None]
@@ -107,7 +107,7 @@ def _usage(error_points: float) -> _Check:
     return "usage by the costs alone", sentence if is_known else "too few windows", rule, is_met
 
 
-def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
+def cost_document(rebuilt: Rebuilt) -> dict[str, Any]:
     """Return what traffic costs the brokers.
 
     Returns:
@@ -115,7 +115,7 @@ def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
     """
     used, prices = rebuilt.used, priced(rebuilt.used.known)
     terms = {"all traffic of the median broker": prices.traffic, **prices.units}
-    wire = np.array([each.overhead for each in drawn])
+    wire = np.array(drawn_overheads(rebuilt, _DRAWS))
     return {
         "cpu": {
             "terms": [
@@ -138,5 +138,5 @@ def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
             "high": float(np.quantile(wire, _HIGH)),
             **explained_document(used.network),
         },
-        "draws": len(drawn),
+        "draws": wire.size,
     }
