@@ -22,10 +22,13 @@ def robust(*windows: float) -> float:
     return float(robust_rates(rates(*windows), np.array([len(windows)]))[0, 0])
 
 
-def excursions(since_s: float, *past: tuple[float, float, int]) -> Excursions:
+def excursions(
+    since_s: float, *past: tuple[float, float, int, bool], by_traffic: bool = False
+) -> Excursions:
     """Lay out two brokers, of which the first has been off since a time."""
-    ended = np.array(past, np.float64).reshape(-1, 3)
-    return Excursions(np.empty((0, 2)), np.empty(0), np.array((since_s, np.nan)), ended)
+    ended = np.array(past, np.float64).reshape(-1, 4)
+    since, flags = np.array((since_s, np.nan)), np.array((by_traffic, False))
+    return Excursions(np.empty((0, 2)), np.empty(0), since, flags, ended)
 
 
 # ------------------------------------------------------------------ windows
@@ -63,25 +66,27 @@ def test_bundles_with_few_windows_have_their_median() -> None:
 
 
 def test_one_burst_is_no_habit() -> None:
-    assert not young(excursions(1000.0, (500.0, 120.0, 1)), 1100.0, FILTERED_S).any()
+    assert not young(excursions(1000.0, (500.0, 120.0, 1, False)), 1100.0, FILTERED_S).any()
 
 
-def test_a_burst_is_waited_for_as_long_as_the_longest_before_and_a_quarter() -> None:
-    past = (500.0, 60.0, 1), (600.0, 120.0, 1), (700.0, 240.0, 0)
-    of_both = [young(excursions(1000.0, *past), time_s, FILTERED_S) for time_s in (1329, 1331)]
+def test_a_burst_is_waited_for_as_long_as_the_longest_before_and_some_more() -> None:
+    past = (500.0, 60.0, 1, False), (600.0, 120.0, 1, False), (700.0, 240.0, 0, False)
+    # A third of 240 s, as it is the longest of three, and the minute that looks lie apart.
+    of_both = [young(excursions(1000.0, *past), time_s, FILTERED_S) for time_s in (1379, 1381)]
 
     assert [each.tolist() for each in of_both] == [[True, False], [False, False]]
 
 
-def test_short_loads_do_not_hide_how_long_bursts_are() -> None:
-    short = [(100.0 + 10 * i, 60.0, 1) for i in range(12)]
-    past = (*short, (700.0, 240.0, 0))
+def test_short_loads_do_not_hide_how_long_bursts_of_traffic_are() -> None:
+    short = [(100.0 + 10 * i, 60.0, 1, False) for i in range(40)]
+    past = (*short, (700.0, 240.0, 0, True), (750.0, 200.0, 0, True))
 
-    assert young(excursions(1000.0, *past), 1320.0, FILTERED_S)[0]
+    assert young(excursions(1000.0, *past, by_traffic=True), 1320.0, FILTERED_S)[0]
+    assert not young(excursions(1000.0, *past), 1320.0, FILTERED_S)[0]
 
 
 def test_a_burst_that_is_over_counts_for_as_long_as_filters_show_it() -> None:
-    past = (500.0, 120.0, 0), (1000.0, 120.0, 1)
+    past = (500.0, 120.0, 0, False), (1000.0, 120.0, 1, True)
 
     assert young(excursions(np.nan, *past), 1170.0, FILTERED_S).tolist() == [False, True]
     assert not young(excursions(np.nan, *past), 1190.0, FILTERED_S).any()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,21 +64,18 @@ def explain(
     from the recording is not used, and the report says which questions stay open.
 
     Recordings and the output folder may be in a store of objects, such as S3 (docs/spark.md).
+    With --catalog the tables are brought into a catalog of Iceberg tables, too (docs/tables.md).
 
     Several, folders of them, or a pattern in quotes: each is explained by itself, at most
     --cores at a time, into CLUSTER/NIGHT of the output folder, where nights.parquet and
     nights.jsonl have a row a night, of one that failed why.  A night whose bytes are those
     of its row is not explained again.  trimtab trends goes on from there.
 
-    With --catalog the tables are brought into a catalog of Iceberg tables, too
-    (docs/tables.md), each recording's in place of those that it had there.
-
     A store of logs, with its --selector, stands for RECORDING or adds to it; what it answers
     is kept in the output folder.  Who asks stands in variables (docs/stores.md), such as
     LOKI_USERNAME and LOKI_PASSWORD, or ELASTICSEARCH_API_KEY_FILE.
 
-    Exit code 0: explained; 1: of several, some could not be; 2: wrong use, or nothing at all
-    could be read.
+    Exit code 0: explained; 1: of several, some could not be; 2: wrong use, or nothing read.
 
     \b
     Examples:
@@ -96,14 +94,9 @@ def explain(
     if not recordings and not any(others[name] for name in _STORES):
         raise click.UsageError("Missing argument 'RECORDING', or a store such as --loki.")
     if recordings and _are_several(recordings):
-        for name, value in {"what_if": what_if, **others}.items():
-            if value:
-                option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
-                raise click.UsageError(f"{option}: found several recordings, expected one")
+        _refuse_for_several({"what_if": what_if, **others})
         fleet = _explain_fleet(recordings, output or Path("explained"), cores, master)
-        _say_fleet(fleet, as_json=as_json)
-        if catalog:
-            publish_tables(fleet.tables, catalog, is_silent=as_json)
+        _say_fleet(fleet, catalog, as_json=as_json)
         sys.exit(1 if fleet.failed else 0)
     with ended_spark():
         result = trimtab.explain(
@@ -117,8 +110,7 @@ def explain(
     if catalog:
         publish_tables([result.report.with_name("tables")], catalog, is_silent=as_json)
     if as_json:
-        findings = result.report.with_name("findings.json")
-        say_as_is(findings.read_text(encoding="utf-8"))
+        say_as_is(result.report.with_name("findings.json").read_text(encoding="utf-8"))
         return
     say(result.headline)
     for warning in result.warnings:
@@ -132,6 +124,13 @@ def _are_several(recordings: tuple[str, ...]) -> bool:
     return are_several(recordings)
 
 
+def _refuse_for_several(options: Mapping[str, object]) -> None:
+    for name, value in options.items():
+        if value:
+            option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+            raise click.UsageError(f"{option}: found several recordings, expected one")
+
+
 def _explain_fleet(
     recordings: tuple[str, ...], output: Path, cores: int, master: str | None
 ) -> Fleet:
@@ -143,8 +142,8 @@ def _explain_fleet(
         return explain_fleet(recordings, output, Start(cores, master), [regret])
 
 
-def _say_fleet(fleet: Fleet, *, as_json: bool) -> None:
-    """Say what became of several recordings."""
+def _say_fleet(fleet: Fleet, catalog: str | None, *, as_json: bool) -> None:
+    """Say what became of several recordings, and bring their tables into a catalog."""
     if as_json:
         say_as_is(fleet.lines.read_text(encoding="utf-8"))
     else:
@@ -153,3 +152,5 @@ def _say_fleet(fleet: Fleet, *, as_json: bool) -> None:
         note(f"not explained: {row['recording']}: {row['error']}")
     if not as_json:
         say(f"Nights: {fleet.table}")
+    if catalog:
+        publish_tables(fleet.tables, catalog, is_silent=as_json)
