@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from trimtab.live.follow.incarnations import (
+from trimtab.ingest.growing.incarnations import (
     HEAD_WINDOW,
     HEADS,
     SURE_SIZE,

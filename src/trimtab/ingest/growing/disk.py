@@ -11,6 +11,7 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
+from trimtab.ingest.growing.incarnations import FollowedFile, MovedError, Stamp
 from trimtab.ingest.recording import (
     RecordedFile,
     UnusedFile,
@@ -19,7 +20,6 @@ from trimtab.ingest.recording import (
 )
 from trimtab.ingest.splits import DamagedError, read_packed
 from trimtab.ingest.worker import DOCUMENT_PARSERS, LINE_PARSERS
-from trimtab.live.follow.incarnations import FollowedFile, MovedError, Stamp
 
 #: What is rewritten as a whole, and never appended to.
 DOCUMENTS = frozenset({*DOCUMENT_PARSERS, "conf"})

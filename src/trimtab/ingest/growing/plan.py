@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from trimtab.ingest.growing.incarnations import FollowedFile, Incarnation, Mark, Register
+from trimtab.ingest.growing.recognize import Recognized
 from trimtab.ingest.recording import SOURCES
-from trimtab.live.follow.incarnations import FollowedFile, Incarnation, Mark, Register
-from trimtab.live.follow.recognize import Recognized
 
 
 @dataclass(frozen=True, slots=True)
