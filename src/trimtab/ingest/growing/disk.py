@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from trimtab.ingest.growing.incarnations import FollowedFile, MovedError, Stamp
+from trimtab.ingest.growing.incarnations import Content, FollowedFile, MovedError, Stamp
 from trimtab.ingest.recording import (
     RecordedFile,
     UnusedFile,
@@ -238,6 +238,25 @@ def unfollowed(path: Path) -> Sequence[UnusedFile]:
             for file in files
         ),
     ]
+
+
+def stands(content: Content, stamp: Stamp) -> bool:
+    """Return whether a file is still as it was when it was listed, under whatever name."""
+    if not isinstance(content, PlainContent | PackedContent):
+        return False
+    try:
+        with _opened(content.path, content.inode) as file:
+            stat = os.fstat(file.fileno())
+    except MovedError:
+        return False
+    return Stamp(_inode(stat), stat.st_size, stat.st_mtime_ns) == stamp
+
+
+def anew(content: Content) -> Content:
+    """Return a content that knows nothing from earlier looks."""
+    if not isinstance(content, PlainContent | PackedContent):
+        return content
+    return replace(content, digests={})
 
 
 def digest(chunks: Iterator[bytes]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from trimtab.ingest.growing.disk import digest
@@ -28,6 +28,19 @@ class Item:
     stop: int
     #: Why a line is missing; None if nothing is lost.
     lost: str | None = None
+
+
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Return bytes that are cut anywhere in blocks of whole lines, but for a torn last one."""
+    rest: list[bytes] = []
+    for chunk in chunks:
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join((*rest, chunk[:end]))
+            rest.clear()
+        rest.append(chunk[end:])
+    if last := b"".join(rest):
+        yield last
 
 
 def items_of(plan: Plan, copied: Mapping[int, Copied], register: Register) -> list[Item]:

@@ -16,7 +16,7 @@ import msgspec
 
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest.growing.incarnations import Register
-from trimtab.ingest.growing.items import Item, copied_range
+from trimtab.ingest.growing.items import Item, copied_range, whole_lines
 from trimtab.ingest.growing.plan import Copied, Plan
 
 #: Bytes of the copy that are given at a time: what fits into a core's cache.
@@ -39,19 +39,7 @@ class Ledger:
 
     def blocks(self, number: int, item: Item) -> Iterator[bytes]:
         """Return the bytes of an item in blocks of whole lines, but for a torn last one."""
-        with self._copy(number).open("rb") as file:
-            file.seek(item.start)
-            remaining, rest = item.stop - item.start, b""
-            while remaining:
-                chunk = file.read(min(_BLOCK_SIZE, remaining))
-                if not chunk:
-                    raise EOFError(f"{self._copy(number)}: {remaining} bytes are missing")
-                remaining -= len(chunk)
-                chunk = rest + chunk
-                end = chunk.rfind(b"\n") + 1 if remaining else len(chunk)
-                rest = chunk[end:]
-                if end:
-                    yield chunk[:end]
+        return whole_lines(self._chunks(number, item))
 
     def take(self, number: int, plan: Plan) -> dict[int, Copied]:
         """Return the outcome of copying each range of a plan.
@@ -76,6 +64,17 @@ class Ledger:
         for path in self.folder.glob("plan-*"):
             if (_number(path) <= number and path.suffix == ".bytes") or _number(path) < number:
                 path.unlink(missing_ok=True)
+
+    def _chunks(self, number: int, item: Item) -> Iterator[bytes]:
+        with self._copy(number).open("rb") as file:
+            file.seek(item.start)
+            remaining = item.stop - item.start
+            while remaining:
+                chunk = file.read(min(_BLOCK_SIZE, remaining))
+                if not chunk:
+                    raise EOFError(f"{self._copy(number)}: {remaining} bytes are missing")
+                remaining -= len(chunk)
+                yield chunk
 
     def _plan(self, number: int) -> Path:
         return self.folder / f"plan-{number:08}.json"
