@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC
 
 import pyarrow as pa
@@ -86,10 +86,10 @@ class GrowingPart:
         if piece.item.lost is not None:
             raise DamagedError("", piece.item.lost)
         try:
-            content = self._content(piece)
+            it, content = self._standing(piece)
             yield from whole_lines(content.chunks(piece.start, piece.stop))
             # A file that was truncated meanwhile and written to again may have given both.
-            if not _is_in(piece.incarnation, anew(content)):
+            if not _is_in(it, anew(content)):
                 raise MovedError(piece.item.name, piece.incarnation.stamp.inode)
         except MovedError:
             raise RecordingError(
@@ -97,7 +97,7 @@ class GrowingPart:
                 "for as long; started again, the query goes on with this batch"
             ) from None
 
-    def _content(self, piece: Piece) -> Content:
+    def _standing(self, piece: Piece) -> tuple[Incarnation, Content]:
         """Return where the bytes stand now, whatever the file is called by now.
 
         Raises:
@@ -106,10 +106,10 @@ class GrowingPart:
         """
         it = piece.incarnation
         if piece.content is not None and _is_in(it, anew(piece.content)):
-            return piece.content
+            return it, piece.content
         look = self.looks.recognized(Register({it.number: it}, next_number=it.number + 1))
         if file := look.standing.get(it.number):
-            return file.content
+            return replace(it, stamp=file.stamp), file.content
         if self.is_loss_fine:
             raise DamagedError("", lost_reason(piece.stop - piece.start))
         raise lost_error(piece.item.name, piece.start, piece.stop)
