@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -290,6 +291,16 @@ def test_recording_toml_counts_as_it_was_at_first(log: Path) -> None:
     assert expected == rows(between(root, "recording", {}, first))
     assert 0 == len(between(root, "recording", first, second))
     assert ["one"] == between(root, "log_events", first, second)["cluster"].to_pylist()
+
+
+def test_a_line_without_a_date_is_rejected_unless_the_recording_has_one(log: Path) -> None:
+    log.write_text(line(0).partition("T")[2])
+    [rejected] = streamed(log.parents[2], "rejects").to_pylist()
+    assert "time 06:00:00 without a date; expected a date in the line" in rejected["reason"]
+
+    (log.parents[2] / "recording.toml").write_text('from = "2026-11-21T05:00:00Z"\n')
+    [event] = streamed(log.parents[2], "log_events").to_pylist()
+    assert datetime(2026, 11, 21, 6, tzinfo=UTC) == event["time"]
 
 
 def test_an_empty_folder_is_waited_for(tmp_path: Path) -> None:

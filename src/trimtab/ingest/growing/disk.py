@@ -11,7 +11,13 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from trimtab.ingest.growing.incarnations import Content, FollowedFile, MovedError, Stamp
+from trimtab.ingest.growing.incarnations import (
+    Content,
+    FollowedFile,
+    Incarnation,
+    MovedError,
+    Stamp,
+)
 from trimtab.ingest.recording import (
     RecordedFile,
     UnusedFile,
@@ -147,11 +153,18 @@ class Disk:
     #: Folders that had followed files at the last look.
     folders: frozenset[Path] = frozenset()
 
-    def look(self, root: Path, now_s: float) -> list[FollowedFile]:
+    def look(
+        self, root: Path, now_s: float, known: Iterable[Incarnation] | None = None
+    ) -> list[FollowedFile]:
         """Return what is to be followed, in the order of sources and names.
 
         Files that vanish meanwhile are left out, and so are packed ones that are still
         being written.
+
+        Args:
+            root: the recording's folder.
+            now_s: seconds since 1970.
+            known: only files in which one of these may stand; None for all files.
 
         Raises:
             RecordingError: it is not a folder, or recording.toml is wrong.
@@ -165,7 +178,7 @@ class Disk:
             family = _family(source, file)
             youngest[family] = max(youngest.get(family, 0), stat.st_mtime_ns)
         standing = []
-        for source, file, stat in files:
+        for source, file, stat in files if known is None else _kin(files, known):
             age_s = now_s - stat.st_mtime_ns / 1e9
             is_last = stat.st_mtime_ns >= youngest.get(_family(source, file), 0)
             is_final = source in _AT_ONCE or (source == "log" and not is_last)
@@ -265,6 +278,16 @@ def digest(chunks: Iterator[bytes]) -> str:
     for chunk in chunks:
         hashed.update(chunk)
     return hashed.hexdigest()
+
+
+def _kin(files: _Listing, known: Iterable[Incarnation]) -> _Listing:
+    """Return the files that are of the family of what is known, or have its inode."""
+    marks = {mark for each in known for mark in (each.family, each.stamp.inode)}
+    return [
+        (source, file, stat)
+        for source, file, stat in files
+        if _family(source, file) in marks or _inode(stat) in marks
+    ]
 
 
 def _family(source: str, file: RecordedFile) -> str:

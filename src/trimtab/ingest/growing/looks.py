@@ -43,13 +43,14 @@ class Looks:
         return it
 
     def recognized(self, register: Register) -> Recognized:
-        """Return where each file that is known stands now.
+        """Return where each file that is known stands now, whatever else is there.
 
         Raises:
             MovedError: the disk changed meanwhile.
         """
         now_s = time.time()
-        return recognized(register, self.disk.look(self.root, now_s), now_s)
+        files = self.disk.look(self.root, now_s, register.incarnations.values())
+        return recognized(register, files, now_s)
 
     def _files(self, now_s: float) -> list[FollowedFile]:
         """Return the files, without what has come since the bounds were taken."""

@@ -136,7 +136,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         is_planned = start == self.latest.start and end == self.latest.end
         pieces = self.latest.pieces if is_planned else self._again(before, after)
-        part = GrowingPart(self.looks, after.begun, self.table, self.pace.is_loss_fine)
+        # Workers look for themselves, and only for files that have moved.
+        looks = Looks(self.path, Disk(self.pace.rest_s))
+        part = GrowingPart(looks, after.begun, self.table, self.pace.is_loss_fine)
         tasks = batches(pieces, lambda piece: piece.size, _TASK_SIZE)
         parts: list[Any] = [replace(part, pieces=those) for those in tasks]
         if before.begun is None and (rows := _begun_rows(after.begun, self.table)):
@@ -172,12 +174,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         raise RecordingError(f"{last}: found it moving, expected it to stay while it is read")
 
     def _plan_again(self, before: Positions, after: Positions) -> Plan:
-        look = self.looks.recognized(after.register)
+        starts = {number: it.offset for number, it in before.register.incarnations.items()}
+        unread = {
+            number: it
+            for number, it in after.register.incarnations.items()
+            if it.offset > starts.get(number, 0)
+        }
+        look = self.looks.recognized(replace(after.register, incarnations=unread))
         ranges, losses = [], []
         for each in sorted(after.register.incarnations.values(), key=reading_order):
-            earlier = before.register.incarnations.get(each.number)
-            start = earlier.offset if earlier else 0
-            if each.offset > start:
+            start = starts.get(each.number, 0)
+            if each.number in unread:
                 if file := look.standing.get(each.number):
                     ranges.append(Range(each.number, file, start, each.offset))
                 elif self.pace.is_loss_fine:
