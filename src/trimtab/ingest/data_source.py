@@ -1,5 +1,7 @@
 """Recordings and their tables as a source of Spark's: `spark.read.format("trimtab")`.
 
+`spark.readStream` reads recordings that grow.
+
 Every Spark of an environment looks at what it could read, so that nothing is imported here until
 it is asked for.
 """
@@ -26,6 +28,7 @@ class TrimtabSource(spark.DataSource):
     Options: `path` is a recording or a folder of tables, `table` the table's name.  `from` and
     `to` are times, the latter left out; an option that is named as a column of text has the
     values that are read, with commas between them.  `pushdown` lets Spark hand filters down.
+    Streams have `maxFilesPerTrigger`, `maxBytesPerTrigger`, `rest` and `failOnDataLoss` besides.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -77,7 +80,7 @@ class TrimtabSource(spark.DataSource):
         """
         from trimtab.files.datasets import columns_of
         from trimtab.files.fields import FieldError
-        from trimtab.ingest.growing.stream_options import STREAM_OPTIONS, pace_of
+        from trimtab.ingest.growing.stream_options import STREAM_OPTIONS, stream_options
         from trimtab.ingest.growing.table_stream import StreamReader
         from trimtab.ingest.pushed_filters import taken
         from trimtab.ingest.table_reader import filters_of
@@ -90,7 +93,7 @@ class TrimtabSource(spark.DataSource):
         columns = columns_of(self._table)
         filters = filters_of(options, columns, ("path", "table", *STREAM_OPTIONS))
         condition, _ = taken(filters, columns)
-        return StreamReader(path, self._table, schema, condition, pace_of(options))
+        return StreamReader(path, self._table, schema, condition, stream_options(options))
 
     def _path(self, expected: str) -> Path:
         """Return what is to be read; workers may stand in another folder."""

@@ -27,7 +27,7 @@ _SIZE = re.compile(r"([1-9][0-9]*)(?:(b)|([kmgtp])i?b?)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class StreamOptions:
     """How a recording is streamed."""
 
     #: How much of it makes a batch.
@@ -37,7 +37,7 @@ class Pace:
     is_loss_fine: bool
 
 
-def pace_of(options: Mapping[str, str]) -> Pace:
+def stream_options(options: Mapping[str, str]) -> StreamOptions:
     """Return how options have a recording streamed.
 
     Raises:
@@ -55,7 +55,7 @@ def pace_of(options: Mapping[str, str]) -> Pace:
     loss = options.get(_LOSS, "true").lower()
     if loss not in {"true", "false"}:
         raise FieldError("failOnDataLoss", repr(loss), "true or false")
-    return Pace(limit, _rest(options.get(_REST)), loss == "false")
+    return StreamOptions(limit, _rest(options.get(_REST)), loss == "false")
 
 
 def _size(text: str) -> int:

@@ -43,7 +43,7 @@ from trimtab.ingest.growing.positions import (
     positions_of,
 )
 from trimtab.ingest.growing.refusals import not_streamed, unstreamed_files
-from trimtab.ingest.growing.stream_options import Pace
+from trimtab.ingest.growing.stream_options import StreamOptions
 from trimtab.ingest.recording import open_growing
 from trimtab.ingest.recording_toml import RecordingError
 from trimtab.ingest.table_parts import MadePart
@@ -82,7 +82,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         table: str,
         schema: StructType,
         condition: ds.Expression | None,
-        pace: Pace,
+        options: StreamOptions,
     ) -> None:
         """Take what is to be read.
 
@@ -91,9 +91,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             RecordingError: the path is not the folder of a recording.
         """
         not_streamed(path, table)
-        self.path, self.table, self.condition, self.pace = path, table, condition, pace
+        self.path, self.table, self.condition, self.options = path, table, condition, options
         self.columns = to_arrow_schema(schema, timezone="UTC")
-        self.looks = Looks(path, Disk(pace.rest_s))
+        self.looks = Looks(path, Disk(options.rest_s))
         self.latest = _Latest()
 
     def initialOffset(self) -> Document:  # noqa: N802  # Spark's name
@@ -102,7 +102,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
         """Return how much is read at once."""
-        return self.pace.limit
+        return self.options.limit
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # Spark's name
         """Remember what is there now, to read that and nothing that comes later."""
@@ -137,8 +137,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         is_planned = start == self.latest.start and end == self.latest.end
         pieces = self.latest.pieces if is_planned else self._again(before, after)
         # Workers look for themselves, and only for files that have moved.
-        looks = Looks(self.path, Disk(self.pace.rest_s))
-        part = GrowingPart(looks, after.begun, self.table, self.pace.is_loss_fine)
+        looks = Looks(self.path, Disk(self.options.rest_s))
+        part = GrowingPart(looks, after.begun, self.table, self.options.is_loss_fine)
         tasks = batches(pieces, lambda piece: piece.size, _TASK_SIZE)
         parts: list[Any] = [replace(part, pieces=those) for those in tasks]
         if before.begun is None and (rows := _begun_rows(after.begun, self.table)):
@@ -151,7 +151,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from rows_of(partition.value, self.columns, self.condition)
 
     def _limits(self, limit: ReadLimit) -> Limits:
-        it = Limits(_UNCUT, self.pace.rest_s)
+        it = Limits(_UNCUT, self.options.rest_s)
         if isinstance(limit, ReadMaxBytes):
             return replace(it, batch_size=limit.max_bytes)
         return replace(it, n_files=limit.max_files) if isinstance(limit, ReadMaxFiles) else it
@@ -187,7 +187,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if each.number in unread:
                 if file := look.standing.get(each.number):
                     ranges.append(Range(each.number, file, start, each.offset))
-                elif self.pace.is_loss_fine:
+                elif self.options.is_loss_fine:
                     losses.append(Loss(each.number, lost_reason(each.offset - start)))
                 else:
                     raise lost_error(each.name, start, each.offset)
