@@ -1,4 +1,4 @@
-"""`spark.readStream.format("trimtab")` as Spark runs it: checkpoints, kills, limits and Connect."""
+"""`spark.readStream.format("trimtab")` as Spark runs it: checkpoints, kills and limits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ from pyspark import SparkContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-
-from spark_connect import connect_server
-from trimtab.ingest.data_source import TrimtabSource
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -214,33 +211,3 @@ def test_what_cannot_be_streamed_is_refused_in_one_line(
         r"recording, [a-z_, ]+; read it with spark.read\n",
     ):
         run(stream(session, NIGHT, table="store_writes"), tmp_path)
-
-
-def connected(url: str, folder: Path) -> None:
-    """Read a stream in a session of a Connect server."""
-    remote = SparkSession.builder.remote(url).create()
-    try:
-        remote.dataSource.register(TrimtabSource)
-        unloads = remote.readStream.format("trimtab").option("kind", "unload").load(str(NIGHT))
-        writer = unloads.writeStream.format("parquet").trigger(availableNow=True)
-        places = {"checkpointLocation": str(folder / "checkpoint"), "path": str(folder / "rows")}
-        writer.options(**places).start().awaitTermination()
-        n_unloads = remote.read.parquet(str(folder / "rows")).count()
-        expected = remote.read.format("trimtab").option("kind", "unload").load(str(NIGHT))
-        assert 0 < expected.count() == n_unloads
-    finally:
-        remote.stop()
-
-
-def test_a_connect_server_streams_where_trimtab_is_installed(tmp_path: Path) -> None:
-    with connect_server(tmp_path, installed=ROOT / "src") as url:
-        connected(url, tmp_path)
-
-
-def test_a_connect_server_without_trimtab_does_not_stream(tmp_path: Path) -> None:
-    """A fault of Spark 4.3.0: it looks for what a session brought under a name of its own.
-
-    Once this fails, streams may work there as batches do.
-    """
-    with connect_server(tmp_path) as url, pytest.raises(Exception, match="No module named 'trim"):
-        connected(url, tmp_path)

@@ -188,6 +188,27 @@ def test_a_batch_that_was_begun_is_read_from_where_the_log_is_by_then(
     assert 10 == len(between(root, "log_events", end, after))
 
 
+@pytest.mark.parametrize("happens", ["packed", "replaced", "removed"])
+def test_a_log_may_be_packed_while_it_is_read_and_nothing_else(log: Path, happens: str) -> None:
+    root = log.parents[2]
+    reader = reader_of(root, "log_events")
+    [task] = reader.partitions({}, following(reader, {}))
+    [piece] = task.value.pieces
+    held = log.read_bytes()
+    blocks = task.value._blocks(piece)
+    assert next(blocks)
+    log.unlink()
+    if happens == "packed":
+        log.with_name("broker.log.1.gz").write_bytes(gzip.compress(held))
+        assert [] == list(blocks)
+        return
+    if happens == "replaced":
+        # By one that begins and ends alike, as if it had been copied, cut and written to.
+        log.with_name("broker.log.1").write_bytes(held[:64] + b"x" + held[65:])
+    with pytest.raises(RecordingError, match=r"broker.log: found no file that has its bytes 0 to"):
+        list(blocks)
+
+
 def test_bytes_that_are_gone_end_the_query_unless_they_may_be_lost(log: Path) -> None:
     root = log.parents[2]
     reader = reader_of(root, "files")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC
+from hashlib import blake2b
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -26,6 +28,8 @@ from trimtab.ingest.worker import parse_blocks
 
 #: Beginnings by which a file is looked at before and after it is read.
 _HEADS = 3
+#: Looks for a file that moves whenever it is to be opened.
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +90,48 @@ class GrowingPart:
         if piece.item.lost is not None:
             raise DamagedError("", piece.item.lost)
         try:
-            it, content = self._standing(piece)
-            yield from whole_lines(content.chunks(piece.start, piece.stop))
-            # A file that was truncated meanwhile and written to again may have given both.
-            if not _is_in(it, anew(content)):
-                raise MovedError(piece.item.name, piece.incarnation.stamp.inode)
+            yield from whole_lines(self._chunks(piece))
         except MovedError:
             raise RecordingError(
                 f"{piece.item.name}: found it moved or cut while it was read, expected it to stay "
                 "for as long; started again, the query goes on with this batch"
             ) from None
+
+    def _chunks(self, piece: Piece) -> Iterator[bytes]:
+        """Return the bytes of a piece, read from wherever they are by now.
+
+        Raises:
+            MovedError: others came in between.
+        """
+        hashed = blake2b(digest_size=8)
+        it, content, chunks = self._opened(piece)
+        for chunk in chunks:
+            hashed.update(chunk)
+            yield chunk
+        if _is_in(it, anew(content)):
+            return
+        # It was packed and removed meanwhile, or truncated and written to again.
+        _, content = self._standing(piece)
+        if content.digest(piece.start, piece.stop) != hashed.hexdigest():
+            raise MovedError(piece.item.name, it.stamp.inode)
+
+    def _opened(self, piece: Piece) -> tuple[Incarnation, Content, Iterator[bytes]]:
+        """Return where the bytes stand, and the bytes; once open, a file may be removed.
+
+        Raises:
+            MovedError: it moved whenever it was to be opened.
+        """
+        for attempt in range(1, _TRIES + 1):
+            try:
+                it, content = self._standing(piece)
+                chunks = content.chunks(piece.start, piece.stop)
+                first = next(chunks, b"")
+            except MovedError:
+                if attempt == _TRIES:
+                    raise
+            else:
+                break
+        return it, content, itertools.chain((first,), chunks)
 
     def _standing(self, piece: Piece) -> tuple[Incarnation, Content]:
         """Return where the bytes stand now, whatever the file is called by now.
