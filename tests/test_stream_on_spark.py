@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,6 +167,40 @@ def test_a_batch_that_failed_is_the_same_when_its_log_was_rotated_meanwhile(
     expected = session.read.format("trimtab").load(str(whole))
     theirs = expected.where(f"file = '{log.relative_to(night).as_posix()}'")
     assert rows(theirs) == rows(mine)
+
+
+def test_each_line_comes_once_while_logs_are_written_rotated_and_packed(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    night = tmp_path / "night"
+    night.mkdir()
+    # Nothing that is torn is taken for whole, however slow the writer is.
+    live = session.readStream.format("trimtab").options(rest="1000").load(str(night))
+    writer = subprocess.Popen(
+        [sys.executable, str(ROOT / "tests" / "follow_writer.py"), str(night), "7"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    places = {"checkpointLocation": str(tmp_path / "checkpoint"), "path": str(tmp_path / "rows")}
+    try:
+        for n_batches in (4, 8, 12):
+            query = live.writeStream.format("parquet").options(**places)
+            query = query.trigger(processingTime="200 milliseconds").start()
+            until_s = time.monotonic() + _PATIENCE_S
+            while batches(tmp_path) < n_batches:
+                assert query.isActive, query.exception()
+                assert time.monotonic() < until_s, "no batches in ten minutes"
+                time.sleep(0.1)
+            query.stop()
+    finally:
+        written = json.loads(writer.communicate()[0])
+    last = stream(session, night).writeStream.format("parquet").options(**places)
+    last.trigger(availableNow=True).start().awaitTermination()
+
+    read = session.read.parquet(str(tmp_path / "rows"))
+    bundles = Counter(row.bundle for row in read.select("bundle").collect())
+    assert bundles == Counter(f"t/n/0x{i:08x}_0xffffffff" for i in range(written["unloads"]))
+    assert written["unloads"] == read.select("file", "line").distinct().count()
 
 
 def test_accounting_and_limits_are_those_of_the_recording(
