@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from trimtab.ingest.growing.disk import DOCUMENTS, digest
+from trimtab.ingest.growing.incarnations import FollowedFile, MovedError, Register, Stamp
+from trimtab.ingest.growing.items import copied_range, items_of
+from trimtab.ingest.growing.plan import Copied, Limits, Plan, advanced
+from trimtab.ingest.growing.steady import next_plan
 from trimtab.ingest.recording import log_stem
-from trimtab.live.follow.disk import DOCUMENTS, digest
-from trimtab.live.follow.incarnations import FollowedFile, MovedError, Register, Stamp
-from trimtab.live.follow.ledger import copied_range, items_of
-from trimtab.live.follow.plan import Copied, Limits, Plan, advanced
-from trimtab.live.follow.steady import next_plan
 
 #: Stands at the end of a line in a fixture; a line without it is torn.
 END = "$"

@@ -1,4 +1,4 @@
-"""A Spark Connect server on the loopback, from the installed package; its Python has no trimtab."""
+"""A Spark Connect server on the loopback, from the installed package, with a Python of its own."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ import pyspark
 from trimtab.spark.java import find_java
 
 _STARTED = re.compile(r"Spark Connect server started at: .*?:(\d+)$")
-#: Neither this project nor anything else that a .pth file would bring.
+#: Neither this project nor anything else that a .pth file would bring, unless it is named.
 _PYTHON = """#!/bin/sh
 PYTHONPATH="$PYTHONPATH:{packages}" exec {python} -S "$@"
 """
 
 
 @contextmanager
-def connect_server(folder: Path, cores: int = 2) -> Iterator[str]:
+def connect_server(folder: Path, cores: int = 2, installed: Path | None = None) -> Iterator[str]:
     """Start a server that runs so many tasks at a time; give its URL.
+
+    Its Python has no trimtab, unless a folder with one counts as installed.
 
     It is stopped when the block ends.
     """
     home = Path(pyspark.__file__).parent
     python = folder / "python"
-    python.write_text(_PYTHON.format(packages=sysconfig.get_path("purelib"), python=sys.executable))
+    packages = [*filter(None, [installed]), sysconfig.get_path("purelib")]
+    words = {"packages": ":".join(map(str, packages)), "python": sys.executable}
+    python.write_text(_PYTHON.format(**words))
     python.chmod(0o755)
     environment = {
         **os.environ,

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from folder_files import tree
 from spark_connect import connect_server
@@ -150,6 +152,35 @@ def test_the_source_is_read_there(remote: Remote) -> None:
     unloads = remote.session.read.format("trimtab").option("kind", "unload").load(str(NIGHT))
 
     assert 0 < unloads.count() == unloads.where("kind = 'unload'").count()
+
+
+def streamed(session: SparkSession, folder: Path) -> int:
+    """Return how many unloads of the night a stream gives."""
+    session.dataSource.register(TrimtabSource)
+    unloads = session.readStream.format("trimtab").option("kind", "unload").load(str(NIGHT))
+    writer = unloads.writeStream.format("parquet").trigger(availableNow=True)
+    places = {"checkpointLocation": str(folder / "checkpoint"), "path": str(folder / "rows")}
+    writer.options(**places).start().awaitTermination()
+    return session.read.parquet(str(folder / "rows")).count()
+
+
+def test_the_source_is_not_streamed_there(remote: Remote, tmp_path: Path) -> None:
+    """A fault of Spark 4.3.0: it looks for what a session brought in another folder.
+
+    Once this fails, streams may work there as batches do.
+    """
+    with pytest.raises(PySparkException, match="No module named 'trimtab"):
+        streamed(remote.session, tmp_path)
+
+
+def test_the_source_is_streamed_where_trimtab_is_installed(tmp_path: Path) -> None:
+    with connect_server(tmp_path, installed=ROOT / "src") as place:
+        session = connect.opened(place).session
+        try:
+            unloads = session.read.format("trimtab").option("kind", "unload").load(str(NIGHT))
+            assert 0 < unloads.count() == streamed(session, tmp_path)
+        finally:
+            connect._ours.pop(place).session.stop()
 
 
 def test_a_server_that_vanishes_ends_the_work(

@@ -238,18 +238,21 @@ def test_spark_reads_by_options_and_by_sql(tables: Path, session: SparkSession) 
 
 
 def test_the_examples_of_the_docs_do_as_they_say(
-    session: SparkSession, capsys: pytest.CaptureFixture[str]
+    session: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     page = (ROOT / "docs" / "spark.md").read_text("utf-8")
     # Java keeps the folder in which it was started.
-    page = page.replace("recordings/threshold", str(NIGHT))
+    page = page.replace("recordings/threshold", str(NIGHT)).replace('"streamed/', f'"{tmp_path}/')
     # The first is for a store, and tried with one.
-    [_, program] = re.findall(r"(?ms)^```python\n(.*?)^```", page)
+    [_, program, stream] = re.findall(r"(?ms)^```python\n(.*?)^```", page)
     [view, query] = re.findall(r"(?ms)^[A-Z][^;`]*(?=;$)", page.partition("```sql")[2])
 
     exec(program, {"spark": session})
     unloads = [it for it in capsys.readouterr().out.splitlines() if it.startswith("|2026-")]
     assert 10 == len(unloads)
+    for _ in range(2):
+        exec(stream, {"spark": session})
+        assert 10 == session.read.parquet(str(tmp_path / "unloads")).count()
     session.sql(view)
     try:
         sums = session.sql(query).collect()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from trimtab.ingest.growing import disk as looked_at
+from trimtab.ingest.growing.disk import Disk
+from trimtab.ingest.growing.incarnations import FollowedFile, MovedError
 from trimtab.ingest.recording import Recording, open_growing
-from trimtab.live.follow import disk as looked_at
-from trimtab.live.follow.disk import Disk
-from trimtab.live.follow.incarnations import FollowedFile, MovedError
 
 LINES = b"06:00:00,001 the first line of this log\n06:00:00,002 the second\n"
 

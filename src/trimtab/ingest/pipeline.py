@@ -8,7 +8,7 @@ those that had to wait.  What a line means stands in the parsers, what a task do
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -357,5 +357,9 @@ def _head(place: Place, table: str) -> tuple[dict[str, Any], ...]:
 
 def meta_rows(recording: Recording) -> list[dict[str, Any]]:
     """Return the rows of the table `recording`."""
-    values = {"name": recording.name} | recording.meta
-    return [{"key": key, "value": value} for key, value in values.items()]
+    return named_rows(recording.name, recording.meta)
+
+
+def named_rows(name: str, meta: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the rows of the table `recording` of a name and what recording.toml says."""
+    return [{"key": key, "value": value} for key, value in {"name": name, **meta}.items()]

@@ -64,7 +64,7 @@ class ParsedPart:
         """Return the rows, parsed as they are asked for."""
         for splits in self.files:
             for rows in _parsed(self.table, splits):
-                yield ds.InMemoryDataset(_with_folders(rows, self.cluster))
+                yield ds.InMemoryDataset(with_folders(rows, self.cluster))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class MadePart:
     def datasets(self) -> Iterator[ds.Dataset]:
         """Return the rows."""
         rows = table_of(self.table, list(self.rows))
-        yield ds.InMemoryDataset(_with_folders(rows, self.cluster))
+        yield ds.InMemoryDataset(with_folders(rows, self.cluster))
 
 
 Part: TypeAlias = StoredPart | ParsedPart | MadePart
@@ -162,7 +162,7 @@ def _parsed(table: str, splits: Sequence[Split]) -> Iterator[pa.Table]:
         yield table_of(table, [asdict(each) for each in files])
 
 
-def _with_folders(rows: pa.Table, cluster: str) -> pa.Table:
+def with_folders(rows: pa.Table, cluster: str) -> pa.Table:
     """Return rows with the columns that the folders of stored ones tell."""
     rows = rows.append_column(CLUSTER, pa.repeat(pa.scalar(cluster, pa.string()), len(rows)))
     if not has_days(rows.schema):

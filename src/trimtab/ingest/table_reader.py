@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from pyspark.sql import datasource as spark
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
@@ -20,6 +22,13 @@ from trimtab.ingest.table_parts import parts_of
 
 #: Options that are no filters.
 _OPTIONS = ("path", "table", "pushdown")
+
+
+class HasDatasets(Protocol):
+    """A part of a table, whose rows are read when they are asked for."""
+
+    def datasets(self) -> Iterator[ds.Dataset]:
+        """Return the rows."""
 
 
 class TableReader(spark.DataSourceReader):
@@ -44,10 +53,7 @@ class TableReader(spark.DataSourceReader):
         if partition.value is None:
             return
         part, condition = partition.value
-        for rows in part.datasets():
-            asked = rows.scanner(columns=self.columns.names, filter=condition, use_threads=False)
-            for batch in asked.to_batches():
-                yield from pa.Table.from_batches([batch]).cast(self.columns).to_batches()
+        yield from rows_of(part, self.columns, condition)
 
 
 class PushedReader(TableReader):
@@ -67,8 +73,20 @@ class PushedReader(TableReader):
         return left
 
 
-def filters_of(options: Mapping[str, str], schema: pa.Schema) -> list[spark.Filter]:
-    """Return the filters that options stand for.
+def rows_of(
+    part: HasDatasets, columns: pa.Schema, condition: ds.Expression | None
+) -> Iterator[pa.RecordBatch]:
+    """Return the rows of a part that meet a condition, with some of its columns."""
+    for rows in part.datasets():
+        asked = rows.scanner(columns=columns.names, filter=condition, use_threads=False)
+        for batch in asked.to_batches():
+            yield from pa.Table.from_batches([batch]).cast(columns).to_batches()
+
+
+def filters_of(
+    options: Mapping[str, str], schema: pa.Schema, others: Collection[str] = _OPTIONS
+) -> list[spark.Filter]:
+    """Return the filters that options stand for, which all but the others do.
 
     Raises:
         FieldError: an option is unknown.
@@ -83,6 +101,6 @@ def filters_of(options: Mapping[str, str], schema: pa.Schema) -> list[spark.Filt
         elif name in times:
             compare = spark.GreaterThanOrEqual if name == "from" else spark.LessThan
             filters.append(compare((TIME,), moment_of(name, value, UTC)))
-        elif name not in _OPTIONS:
-            raise FieldError("option", name, expected_name(name, {*_OPTIONS, *times, *texts}))
+        elif name not in others:
+            raise FieldError("option", name, expected_name(name, {*others, *times, *texts}))
     return filters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -22,18 +21,19 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from trimtab.files.packing import packed
+from trimtab.ingest.growing.disk import Disk
+from trimtab.ingest.growing.incarnations import Register
+from trimtab.ingest.growing.items import Item, items_of
+from trimtab.ingest.growing.looks import Looks
+from trimtab.ingest.growing.plan import Limits, advanced
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import Recording, open_growing
 from trimtab.ingest.split_result import TableRows
 from trimtab.ingest.splits import DamagedError
 from trimtab.ingest.worker import parse_blocks
-from trimtab.live.follow.disk import Disk, PackedContent, PlainContent
-from trimtab.live.follow.incarnations import FollowedFile, Register
-from trimtab.live.follow.ledger import Item, Ledger, items_of
+from trimtab.live.follow.ledger import Ledger
 from trimtab.live.follow.lock import locked
 from trimtab.live.follow.places import columns
-from trimtab.live.follow.plan import Limits, advanced
-from trimtab.live.follow.steady import next_plan
 
 #: Bytes that one task parses; smaller pieces cost more files than they save time.
 _TASK_SIZE = 16 << 20
@@ -44,8 +44,6 @@ COLUMNS = columns(
     "tab string, rows binary, account string"
 )
 _PLANNER_ENDS_WITHIN_S = 60.0
-#: Looks after which files that move all the time are left for the next trigger.
-_TRIES = 3
 
 
 class GrowingRecording(DataSource):
@@ -77,15 +75,12 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         """Take the options of the source."""
-        self.root = Path(options["recording"])
         self.meta = Path(options["meta"])
         self.ledger = Ledger(Path(options["ledger"]))
         self.limits = Limits(int(options["batchSize"]), float(options["rest"]))
-        self.disk = Disk(self.limits.rest_s)
+        self.looks = Looks(Path(options["recording"]), Disk(self.limits.rest_s))
         #: The last plan, and what is known since.
         self.latest: tuple[int, Register] = (-1, Register())
-        #: Inode → size, of what may be read; None for everything.
-        self.bounds: dict[str, int] | None = None
         self.lock: FileIO | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
@@ -98,9 +93,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # Spark's name
         """Remember what is there now, to read that and nothing that comes later."""
-        now_s = time.time()
-        disk = self.disk.look(self.root, now_s)
-        self.bounds = {it.stamp.inode: it.stamp.disk_size for it in disk}
+        self.looks.bound()
 
     def latestOffset(  # noqa: N802  # Spark's name
         self, start: dict[str, int], limit: ReadLimit
@@ -151,12 +144,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self.latest[0] != before:
             self.latest = (before, self.ledger.register(before))
         take = partial(self.ledger.take, before + 1)
-        for _ in range(_TRIES):
-            now_s = time.time()
-            disk = self._bounded(self.disk.look(self.root, now_s))
-            it = next_plan(self.latest[1], disk, limits, now_s, take)
-            if not (it.is_empty and it.is_partial):
-                break
+        it = self.looks.planned(self.latest[1], limits, take)
         if it.is_empty:
             self.latest = (before, it.register)
             return before
@@ -164,13 +152,6 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.ledger.keep(before + 1, items_of(it.plan, it.copied, it.register), after)
         self.latest = (before + 1, after)
         return before + 1
-
-    def _bounded(self, disk: list[FollowedFile]) -> list[FollowedFile]:
-        """Return files without what has come since the bounds were taken."""
-        if self.bounds is None:
-            return disk
-        bounds = self.bounds
-        return [it for file in disk if (it := _up_to(file, bounds.get(file.stamp.inode)))]
 
     def _parsed(
         self, recording: Recording, plan: int, number: int, item: Item
@@ -189,23 +170,3 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if item.lost is not None:
             raise DamagedError("", item.lost)
         yield from self.ledger.blocks(plan, item)
-
-
-def _up_to(file: FollowedFile, size: int | None) -> FollowedFile | None:
-    """Return a file without what was added to it; None if it would not be the same."""
-    # Packed files do not grow, and may hold what was unread when they were packed.
-    if isinstance(file.content, PackedContent):
-        return file
-    if size is None:
-        return None
-    if file.stamp.disk_size <= size:
-        return file
-    if file.is_document or not isinstance(file.content, PlainContent):
-        return None
-    # With another stamp, so that the rest is noticed later.
-    return replace(
-        file,
-        stamp=replace(file.stamp, disk_size=size),
-        content=replace(file.content, size=size),
-        is_at_rest=False,
-    )

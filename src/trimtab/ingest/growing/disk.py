@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
+from trimtab.ingest.growing.incarnations import (
+    Content,
+    FollowedFile,
+    Incarnation,
+    MovedError,
+    Stamp,
+)
 from trimtab.ingest.recording import (
     RecordedFile,
     UnusedFile,
@@ -19,7 +26,6 @@ from trimtab.ingest.recording import (
 )
 from trimtab.ingest.splits import DamagedError, read_packed
 from trimtab.ingest.worker import DOCUMENT_PARSERS, LINE_PARSERS
-from trimtab.live.follow.incarnations import FollowedFile, MovedError, Stamp
 
 #: What is rewritten as a whole, and never appended to.
 DOCUMENTS = frozenset({*DOCUMENT_PARSERS, "conf"})
@@ -147,11 +153,18 @@ class Disk:
     #: Folders that had followed files at the last look.
     folders: frozenset[Path] = frozenset()
 
-    def look(self, root: Path, now_s: float) -> list[FollowedFile]:
+    def look(
+        self, root: Path, now_s: float, known: Iterable[Incarnation] | None = None
+    ) -> list[FollowedFile]:
         """Return what is to be followed, in the order of sources and names.
 
         Files that vanish meanwhile are left out, and so are packed ones that are still
         being written.
+
+        Args:
+            root: the recording's folder.
+            now_s: seconds since 1970.
+            known: only files in which one of these may stand; None for all files.
 
         Raises:
             RecordingError: it is not a folder, or recording.toml is wrong.
@@ -165,7 +178,7 @@ class Disk:
             family = _family(source, file)
             youngest[family] = max(youngest.get(family, 0), stat.st_mtime_ns)
         standing = []
-        for source, file, stat in files:
+        for source, file, stat in files if known is None else _kin(files, known):
             age_s = now_s - stat.st_mtime_ns / 1e9
             is_last = stat.st_mtime_ns >= youngest.get(_family(source, file), 0)
             is_final = source in _AT_ONCE or (source == "log" and not is_last)
@@ -240,12 +253,41 @@ def unfollowed(path: Path) -> Sequence[UnusedFile]:
     ]
 
 
+def stands(content: Content, stamp: Stamp) -> bool:
+    """Return whether a file is still as it was when it was listed, under whatever name."""
+    if not isinstance(content, PlainContent | PackedContent):
+        return False
+    try:
+        with _opened(content.path, content.inode) as file:
+            stat = os.fstat(file.fileno())
+    except MovedError:
+        return False
+    return Stamp(_inode(stat), stat.st_size, stat.st_mtime_ns) == stamp
+
+
+def anew(content: Content) -> Content:
+    """Return a content that knows nothing from earlier looks."""
+    if not isinstance(content, PlainContent | PackedContent):
+        return content
+    return replace(content, digests={})
+
+
 def digest(chunks: Iterator[bytes]) -> str:
     """Return the digest of bytes that come in pieces."""
     hashed = blake2b(digest_size=8)
     for chunk in chunks:
         hashed.update(chunk)
     return hashed.hexdigest()
+
+
+def _kin(files: _Listing, known: Iterable[Incarnation]) -> _Listing:
+    """Return the files that are of the family of what is known, or have its inode."""
+    marks = {mark for each in known for mark in (each.family, each.stamp.inode)}
+    return [
+        (source, file, stat)
+        for source, file, stat in files
+        if _family(source, file) in marks or _inode(stat) in marks
+    ]
 
 
 def _family(source: str, file: RecordedFile) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from trimtab.live.follow.incarnations import FollowedFile, MovedError, Register
-from trimtab.live.follow.plan import Copied, Limits, Plan, planned
-from trimtab.live.follow.recognize import recognized
+from trimtab.ingest.growing.incarnations import FollowedFile, MovedError, Register
+from trimtab.ingest.growing.plan import Copied, Limits, Plan, planned
+from trimtab.ingest.growing.recognize import recognized
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from trimtab.ingest.growing.incarnations import FollowedFile, Incarnation, Mark, Register
+from trimtab.ingest.growing.recognize import Recognized
 from trimtab.ingest.recording import SOURCES
-from trimtab.live.follow.incarnations import FollowedFile, Incarnation, Mark, Register
-from trimtab.live.follow.recognize import Recognized
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,8 @@ class Limits:
     batch_size: int
     #: Seconds after which what is gone is taken to be gone for good.
     rest_s: float
+    #: Files of a batch.
+    n_files: int = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,10 @@ def planned(look: Recognized, limits: Limits, now_s: float) -> Plan:
         Of each incarnation bytes are read from the first to the last, without gaps.
         Older incarnations come before younger ones of the same family.
     """
-    ranges = []
+    ranges: list[Range] = []
     room = limits.batch_size
     for each, file in _in_order(look):
-        if room <= 0:
+        if room <= 0 or len(ranges) >= limits.n_files:
             break
         stop = _stop(each, file, room)
         if stop > each.offset:
@@ -103,6 +105,11 @@ def advanced(register: Register, plan: Plan, copied: Mapping[int, Copied]) -> Re
     return replace(register, incarnations=after, lines=lines)
 
 
+def reading_order(each: Incarnation) -> tuple[int, str, int]:
+    """Return what incarnations are sorted by to be read in order."""
+    return SOURCES.index(each.source), each.family, each.number
+
+
 def _in_order(look: Recognized) -> Iterator[tuple[Incarnation, FollowedFile]]:
     """Return the incarnations that have something unread, in the order of reading."""
     standing = [
@@ -110,9 +117,7 @@ def _in_order(look: Recognized) -> Iterator[tuple[Incarnation, FollowedFile]]:
         for each in look.register.incarnations.values()
         if each.number in look.standing and each.unread > 0
     ]
-    yield from sorted(
-        standing, key=lambda it: (SOURCES.index(it[0].source), it[0].family, it[0].number)
-    )
+    yield from sorted(standing, key=lambda it: reading_order(it[0]))
 
 
 def _stop(each: Incarnation, file: FollowedFile, room: int) -> int:

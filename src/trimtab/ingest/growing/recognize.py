@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from trimtab.live.follow.incarnations import (
+from trimtab.ingest.growing.incarnations import (
     HEAD_WINDOW,
     HEADS,
     SURE_SIZE,
@@ -129,6 +129,10 @@ def _is_continued(before: Incarnation, file: FollowedFile) -> bool:
     if file.stamp == before.stamp:
         return True
     if file.is_document and before.offset:
+        return False
+    # Of an empty file, or a short one, nothing but its inode is known, and any may get that.
+    is_kin = file.family == before.family or before.heads or before.tail
+    if file.source != before.source or not is_kin:
         return False
     return _has_what_was_read(before, file.content) and all(
         mark.fits(file.content) for mark in before.heads[:_SURE]
