@@ -32,7 +32,7 @@ _GROWN_SEEDS = 10
 #: What is taken for granted.
 ASSUMED = (
     "every broker is like the median one of the recording",
-    "the fullest broker is lost two minutes before the peak, and stays away",
+    "the fullest broker is lost two minutes before the five busiest ones, and stays away",
     "bundles are shared out by the work that they bring when the night begins",
     "traffic that grows does so alike in every bundle",
 )
