@@ -225,12 +225,13 @@ def evidence_of(run: Run, world: World, cluster: Scenario) -> Evidence:
 def _closings(seed: int, n_brokers: int, ticks: int, window: int) -> tuple[list[Ints], list[Ints]]:
     """Return the ticks at which windows of each host, and of its bundles, close; never at once."""
     random = np.random.default_rng([23, seed])
-    phases = random.integers(window, size=n_brokers)
-    later = (phases + random.integers(1, window, size=n_brokers)) % window
-    return tuple(  # type: ignore[return-value]  # two
-        [np.arange(window + phase, ticks + 1, window) for phase in each.tolist()]
-        for each in (phases, later)
-    )
+    hosts = random.integers(window, size=n_brokers)
+    bundles = (hosts + random.integers(1, window, size=n_brokers)) % window
+
+    def closings(phases: Ints) -> list[Ints]:
+        return [np.arange(window + phase, ticks + 1, window) for phase in phases.tolist()]
+
+    return closings(hosts), closings(bundles)
 
 
 def _carried(world: World, cluster: Scenario, ticks: int, step: int) -> Floats:
