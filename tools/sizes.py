@@ -10,29 +10,34 @@ minutes as given.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tools.catalogue import table
 from trimtab.lab.reconstruct.cluster import Measured, rebuilt
-from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs
+from trimtab.lab.reconstruct.costs_by_usage import costs_by_usage
 from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports, Round
+from trimtab.lab.reconstruct.host_windows import by_broker
 from trimtab.lab.rehearsal.measures import Bar, measures
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.parameters import Physics
 from trimtab.lab.simulate.physics import costs as physics_costs
 from trimtab.lab.simulate.physics import work as physics_work
 from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.scenario import scenario
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.lab.simulate.traffic import Traffic
-from trimtab.lab.simulate.world import Event, Kind, Run, World
-from trimtab.lab.sizing.sized import alike, shared_out
-from trimtab.pulsar.model import Floats
+from trimtab.lab.simulate.world import Run, World
+from trimtab.lab.sizing.sized import alike, loss, shared_out
+from trimtab.pulsar.model import Floats, Ints
 from trimtab.spark.program import digest
 from trimtab.trials.size.document import Needs
 from trimtab.trials.size.work import Sizes
@@ -41,8 +46,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "size.md"
 KEPT = ROOT / "build" / "sizes"
 WORLDS = 200
-#: The first world; those before it have been looked at, to mend what was wrong there.
-FIRST = 1000
+#: The first world, drawn from the commit that froze what is judged, 12e7ce33.
+FIRST = 77436
 SEEDS = 30
 #: Nights of a world, of which more than half must keep to the bar: what came of one is luck.
 NIGHTS = 5
@@ -50,7 +55,7 @@ BAR = Bar(peak_percent=85.0, over_min=3.0, topics=None, ownerless_s=60.0)
 #: s of a window of a host and of a bundle, and of a step of traffic.
 _WINDOW_S, _STEP_S = 60.0, 15.0
 _MOST = 24
-_MINUTES = 14
+_MINUTES = 30
 #: s from 1970 at which every night begins.
 _ZERO_S = 1_700_000_000.0
 _KBIT = 125.0
@@ -95,8 +100,8 @@ def cluster_of(seed: int) -> tuple[Scenario, Balancer]:
         "events": [
             {
                 "what": "traffic",
-                "at_min": 6,
-                "until_min": 11,
+                "at_min": 13,
+                "until_min": 24,
                 "factor": float(random.uniform(1.1, 1.6)),
                 "ramp_min": 1,
             }
@@ -135,66 +140,67 @@ def _work(world: World, cluster: Scenario) -> Floats:
 
 def _keeps(world: World, work: Floats, balancer: Balancer, cluster: Scenario, count: int) -> bool:
     """Return whether one night keeps to the bar on so many brokers, of which one is lost."""
-    peak = int(work.sum(axis=1).argmax())
     owner = shared_out(work.mean(axis=0), count)
-    fullest = int(np.bincount(owner, work[peak], count).argmax())
-    lost_s = min(max(peak * _STEP_S - 120.0, 120.0), world.duration_s / 2)
     tried = replace(
         world,
         machines=alike(world.machines, count),
         bundles=replace(world.bundles, owner=owner),
-        events=(Event(lost_s, Kind.KILL, (fullest,)),),
+        events=(loss(work, _STEP_S, owner, count),),
         event_s=120.0,
     )
     return BAR.is_met(measures(simulated(tried, balancer, cluster.parameters), BAR))
 
 
 def evidence_of(run: Run, world: World, cluster: Scenario) -> Evidence:
-    """Return what the brokers of a run say: each minute its usage and what its bundles carried."""
-    windows = int(world.duration_s // _WINDOW_S)
-    steps, ticks = round(_WINDOW_S / _STEP_S), round(_WINDOW_S / run.tick_s)
-    physics = cluster.parameters.physics
-    rows = Traffic(world, physics, None).rows(0, windows * steps)
+    """Return what the brokers of a run say: each minute its usage and what its bundles carried.
+
+    As in a real broker each of both is counted by a clock of its own, and told as it is done.
+    """
     n_brokers, n_bundles = len(world.machines.names), len(world.bundles.names)
-    means = [
-        each.reshape(windows, steps, n_bundles).mean(axis=1)
-        for each in (rows.rate_in, rows.rate_out, rows.bytes_in, rows.bytes_out)
-    ]
-    owner = np.tile(world.bundles.owner, (windows, 1))
-    for at_s, bundle, target in zip(
-        run.moves.time_s.tolist(), run.moves.bundle.tolist(), run.moves.target.tolist(), strict=True
-    ):
-        owner[int(at_s // _WINDOW_S) + 1 :, bundle] = target
-    end_s = _ZERO_S + (np.arange(windows) + 1) * _WINDOW_S
-    usage = np.zeros((windows, n_brokers, 5))
-    usage[:, :, 0] = run.usage[: windows * ticks].reshape(windows, ticks, n_brokers).mean(axis=1)
-    for i in range(windows):
-        into, out = (np.bincount(owner[i], each[i], n_brokers) for each in means[2:])
-        received, sent = into + physics.nic_in_share * out, physics.write_quorum * into + out
-        usage[i, :, 3], usage[i, :, 4] = received / _KBIT, sent / _KBIT
-    limit = np.broadcast_to(
-        np.array([100.0, 100.0, 100.0, *(2 * [float(world.machines.nic[0]) / _KBIT])]),
-        (windows * n_brokers, 5),
-    )
-    times_s = np.repeat(end_s, n_brokers)
-    who = np.tile(np.arange(n_brokers), windows)
+    tick_s = run.tick_s
+    ticks, window = round(world.duration_s / tick_s), round(_WINDOW_S / tick_s)
+    host_close, stats_close = _closings(world.seed, n_brokers, ticks, window)
+    carried = _carried(world, cluster, ticks, round(_STEP_S / tick_s))
+    owner = _owners(run, world, ticks)
+    usage = _usage(run, cluster.parameters.physics, (carried, owner), host_close, window)
+    nic = float(world.machines.nic[0]) / _KBIT
+    times, who, used, is_stored = [], [], [], []
+    line_of, lines_at, rates = [], [], []
+    for broker in range(n_brokers):
+        closes = np.union1d(host_close[broker], stats_close[broker])
+        closes = closes[closes >= host_close[broker][0]]
+        last = np.searchsorted(host_close[broker], closes, side="right") - 1
+        times.append(closes)
+        who.append(np.full(closes.size, broker))
+        used.append(usage[broker][last])
+        is_stored.append(np.isin(closes, stats_close[broker]))
+        for close in np.intersect1d(closes, stats_close[broker]).tolist():
+            mine = np.flatnonzero(owner[close - 1] == broker)
+            lines_at.append(np.full(mine.size, close))
+            line_of.append(mine)
+            rates.append(carried[:, close - window : close, mine].mean(axis=1).T)
+    order = np.argsort(np.concatenate(times), kind="stable")
+    at = np.concatenate(times)[order]
     reports = Reports(
-        time_s=times_s,
-        broker=who,
-        is_gone=np.zeros(times_s.size, np.bool_),
-        is_stored=np.ones(times_s.size, np.bool_),
-        started_s=np.full(times_s.size, _ZERO_S - 86400.0),
-        usage=usage.reshape(-1, 5),
-        limit=limit,
+        time_s=_ZERO_S + tick_s * at,
+        broker=np.concatenate(who)[order],
+        is_gone=np.zeros(at.size, np.bool_),
+        is_stored=np.concatenate(is_stored)[order],
+        started_s=np.full(at.size, _ZERO_S - 86400.0),
+        usage=np.concatenate(used)[order],
+        limit=np.tile([100.0, 100.0, 100.0, nic, nic], (at.size, 1)),
     )
+    at, bundle = np.concatenate(lines_at), np.concatenate(line_of)
+    order = np.argsort(at, kind="stable")
+    at, bundle = at[order], bundle[order]
     lines = Lines(
-        time_s=np.repeat(end_s, n_bundles),
-        broker=owner.reshape(-1),
-        bundle=np.tile(np.arange(n_bundles), windows),
-        rates=np.stack([each.reshape(-1) for each in means], axis=1),
-        topics=np.tile(world.bundles.topics, windows),
-        producers=np.tile(world.bundles.topics, windows),
-        is_prompt=np.zeros(windows * n_bundles, np.bool_),
+        time_s=_ZERO_S + tick_s * at,
+        broker=owner[at - 1, bundle],
+        bundle=bundle,
+        rates=np.concatenate(rates)[order],
+        topics=world.bundles.topics[bundle],
+        producers=world.bundles.topics[bundle],
+        is_prompt=np.zeros(at.size, np.bool_),
     )
     first = np.arange(n_bundles)
     owners = Owners(
@@ -216,6 +222,53 @@ def evidence_of(run: Run, world: World, cluster: Scenario) -> Evidence:
     )
 
 
+def _closings(seed: int, n_brokers: int, ticks: int, window: int) -> tuple[list[Ints], list[Ints]]:
+    """Return the ticks at which windows of each host, and of its bundles, close; never at once."""
+    random = np.random.default_rng([23, seed])
+    hosts = random.integers(window, size=n_brokers)
+    bundles = (hosts + random.integers(1, window, size=n_brokers)) % window
+
+    def closings(phases: Ints) -> list[Ints]:
+        return [np.arange(window + phase, ticks + 1, window) for phase in phases.tolist()]
+
+    return closings(hosts), closings(bundles)
+
+
+def _carried(world: World, cluster: Scenario, ticks: int, step: int) -> Floats:
+    """Return messages/s in and out and bytes/s in and out of bundles, (4, n_ticks, n_bundles)."""
+    rows = Traffic(world, cluster.parameters.physics, None).rows(0, -(-ticks // step))
+    rates = (rows.rate_in, rows.rate_out, rows.bytes_in, rows.bytes_out)
+    return np.stack([np.repeat(each, step, axis=0)[:ticks] for each in rates])
+
+
+def _owners(run: Run, world: World, ticks: int) -> Ints:
+    """Return who owned each bundle, (n_ticks, n_bundles)."""
+    owner = np.tile(world.bundles.owner, (ticks, 1))
+    moves = run.moves
+    for at_s, bundle, target in zip(
+        moves.time_s.tolist(), moves.bundle.tolist(), moves.target.tolist(), strict=True
+    ):
+        owner[int(at_s // run.tick_s) :, bundle] = target
+    return owner
+
+
+def _usage(
+    run: Run, physics: Physics, carried: tuple[Floats, Ints], closes: list[Ints], window: int
+) -> list[Floats]:
+    """Return the usage of each broker's windows, (n_windows, 5) each."""
+    (rates, owner), n_brokers = carried, len(closes)
+    bytes_in, bytes_out = (by_broker(each, owner, n_brokers) for each in rates[2:])
+    received = (bytes_in + physics.nic_in_share * bytes_out) / _KBIT
+    sent = (physics.write_quorum * bytes_in + bytes_out) / _KBIT
+    usage = []
+    for broker, ends in enumerate(closes):
+        windows = np.zeros((ends.size, 5))
+        for column, each in ((0, run.usage), (3, received), (4, sent)):
+            windows[:, column] = [each[end - window : end, broker].mean() for end in ends.tolist()]
+        usage.append(windows)
+    return usage
+
+
 def world_of(seed: int) -> KnownWorld:
     """Return one world: its need by brute force, and what is said of it."""
     cluster, balancer = cluster_of(seed)
@@ -223,7 +276,7 @@ def world_of(seed: int) -> KnownWorld:
     run = simulated(world, balancer, cluster.parameters)
     measured = Measured(host_s=_WINDOW_S, stats_s=_WINDOW_S, write_quorum=2.0)
     again = rebuilt(evidence_of(run, world, cluster), measured)
-    sizes = Sizes(again, balancer, drawn_costs(again, SEEDS), BAR)
+    sizes = Sizes(again, balancer, costs_by_usage(again, SEEDS), BAR)
     needs = Needs(tuple(sizes.need(1.0, each) for each in range(SEEDS)))
     return KnownWorld(
         seed=seed,
@@ -264,19 +317,29 @@ def _share(part: int, whole: int) -> str:
 def kept(until_s: float) -> list[KnownWorld]:
     """Return the worlds that are done, after as many more as there is time for."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    worlds = []
-    for seed in range(FIRST, FIRST + WORLDS):
-        path = KEPT / f"{seed:04}.json"
-        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        if known.pop("program", None) == digest():
-            worlds.append(KnownWorld(**known))
-        elif time.monotonic() < until_s:
-            made = world_of(seed)
-            document = {name: getattr(made, name) for name in KnownWorld.__slots__}
-            path.write_text(json.dumps({"program": digest(), **document}), encoding="utf-8")
-            print(document, flush=True)
-            worlds.append(made)
-    return worlds
+    program, seeds = digest(), range(FIRST, FIRST + WORLDS)
+    documents = {seed: document for seed in seeds if (document := _kept(seed, program))}
+    missing, cores = [seed for seed in seeds if seed not in documents], os.cpu_count() or 1
+    with ProcessPoolExecutor(cores) as pool:
+        for at in range(0, len(missing), cores):
+            if time.monotonic() >= until_s:
+                break
+            for made in pool.map(world_of, missing[at : at + cores]):
+                document = {name: getattr(made, name) for name in KnownWorld.__slots__}
+                text = json.dumps({"program": program, **document})
+                (KEPT / f"{made.seed:04}.json").write_text(text, encoding="utf-8")
+                print(document, flush=True)
+                documents[made.seed] = document
+    return [KnownWorld(**documents[seed]) for seed in sorted(documents)]
+
+
+def _kept(seed: int, program: str) -> dict[str, Any]:
+    """Return a world that this program has done; nothing if it has not."""
+    path = KEPT / f"{seed:04}.json"
+    document: dict[str, Any] = (
+        json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    )
+    return document if document.pop("program", None) == program else {}
 
 
 def main(arguments: list[str]) -> int:

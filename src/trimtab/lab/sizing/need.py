@@ -1,12 +1,15 @@
-"""Whether a number of brokers keeps to the bar → the least number that does."""
+"""Whether a number of brokers keeps to the bar → the number from which on all do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+# Numbers above the least one that are tried, too.
+_FURTHER = 3
+
 
 def need(keeps: Callable[[int], bool], first: int, least: int, most: int) -> int:
-    """Return the least number that keeps to the bar, if more never hurt.
+    """Return the number from which on all keep to the bar, as far as the next ones tell.
 
     Args:
         keeps: whether a number does.
@@ -15,8 +18,8 @@ def need(keeps: Callable[[int], bool], first: int, least: int, most: int) -> int
         most: the largest; one more is returned if it does not keep to it either.
 
     Properties:
-        The same for every guess, if more never hurt.
-        Asks of each number once at most.
+        The same for every guess, and the least that keeps to it, if more never hurt.
+        It keeps to the bar, and so do the next three.
     """
     low, high = least - 1, most + 1
     step, at = 1, min(max(first, least), most)
@@ -37,4 +40,10 @@ def need(keeps: Callable[[int], bool], first: int, least: int, most: int) -> int
             high = middle
         else:
             low = middle
+    # One more may hurt where single bundles are heavy: it is shared out otherwise.
+    further = high + 1
+    while further <= min(high + _FURTHER, most):
+        if not keeps(further):
+            high = further + 1
+        further += 1
     return high

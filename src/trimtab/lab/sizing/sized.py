@@ -20,8 +20,9 @@ from trimtab.pulsar.model import Floats, Ints
 
 #: s until the leader knows its brokers: what is before does not count.
 BEGIN_S = 120.0
-# The broker is lost so many s before the peak, which finds it gone, if there is time for it.
+# The broker is lost so many s before the busiest stretch of so many s, which finds it gone.
 _BEFORE_PEAK_S = 120.0
+_PEAK_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,7 @@ def sized_run(again: Rebuilt, balancer: Balancer, costs: Costs, size: Size, seed
         scaling = Scaling(every, 0.0, np.inf, size.growth)
         traffic = recorded_traffic(scaled(again.served, [scaling], tick_s), costs)
     owner = shared_out(traffic.work.mean(axis=0), size.brokers)
-    peak = int(traffic.work.sum(axis=1).argmax())
-    fullest = int(np.bincount(owner, traffic.work[peak], size.brokers).argmax())
-    lost_s = float(np.clip(peak * tick_s - _BEFORE_PEAK_S, BEGIN_S, None))
-    lost = Event(min(lost_s, again.world.duration_s / 2), Kind.KILL, (fullest,))
+    lost = loss(traffic.work, tick_s, owner, size.brokers)
     others = again.surroundings.others.percent
     donors = np.random.default_rng([seed, 1]).permutation(size.brokers) % others.shape[2]
     world = World(
@@ -78,6 +76,27 @@ def sized_run(again: Rebuilt, balancer: Balancer, costs: Costs, size: Size, seed
     )
     meet = RecordedSurroundings(traffic, RecordedOthers(others[:, :, donors]), ())
     return at_end(passing(Simulation(world, balancer, again.parameters, meet)))
+
+
+def loss(work: Floats, step_s: float, owner: Ints, brokers: int) -> Event:
+    """Return the loss of the fullest broker, shortly before the busiest stretch.
+
+    Args:
+        work: (n_steps, n_bundles).
+        step_s: s of a step.
+        owner: (n_bundles,) who has them.
+        brokers: how many there are.
+
+    Properties:
+        A stretch is one of some minutes, or all there is: what one moment has more than others
+        is noise, and decides nothing.
+    """
+    n_steps = min(len(work), max(1, round(_PEAK_S / step_s)))
+    sums = np.cumsum(np.append(0.0, work.sum(axis=1)))
+    first = int((sums[n_steps:] - sums[:-n_steps]).argmax())
+    busy = work[first : first + n_steps].mean(axis=0)
+    fullest = int(np.bincount(owner, busy, brokers).argmax())
+    return Event(max(first * step_s - _BEFORE_PEAK_S, BEGIN_S), Kind.KILL, (fullest,))
 
 
 def alike(machines: Machines, count: int) -> Machines:

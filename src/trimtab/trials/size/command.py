@@ -12,7 +12,7 @@ import numpy as np
 
 from trimtab.files.version import __version__
 from trimtab.ingest.recording import open_recording
-from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs
+from trimtab.lab.reconstruct.costs_by_usage import costs_by_usage
 from trimtab.lab.sizing.bundles import bundle_count
 from trimtab.report.size import render_size
 from trimtab.trials.recorded_cluster import RecordedCluster
@@ -32,7 +32,7 @@ _GROWN_SEEDS = 10
 #: What is taken for granted.
 ASSUMED = (
     "every broker is like the median one of the recording",
-    "the fullest broker is lost two minutes before the peak, and stays away",
+    "the fullest broker is lost two minutes before the five busiest ones, and stays away",
     "bundles are shared out by the work that they bring when the night begins",
     "traffic that grows does so alike in every bundle",
 )
@@ -83,7 +83,7 @@ def sized_by(start: Start, question: Question, output: Path, *, anew: bool) -> R
 def sizes_of(cluster: RecordedCluster, question: Question) -> Sizes:
     """Return what tries numbers of brokers on a recorded night."""
     balancer = steered_by(cluster)
-    costs = drawn_costs(cluster.rebuilt, question.n_seeds)
+    costs = costs_by_usage(cluster.rebuilt, question.n_seeds)
     return Sizes(cluster.rebuilt, balancer, costs, bar_of(question.limits, {}, balancer))
 
 
