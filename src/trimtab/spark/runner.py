@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from trimtab.files.errors import TrimtabError
 from trimtab.spark.remote import Remote
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Value = TypeVar("Value")
+Shared_co = TypeVar("Shared_co", covariant=True)
 
 _LOG = logging.getLogger("trimtab")
 
@@ -96,6 +98,38 @@ def results(runner: Runner, task: Callable[[Item], Result], items: Sequence[Item
         return runner.results(task, items)
     done: list[Result] = runner.parallelize(items, len(items)).map(task).collect()
     return done
+
+
+class Lent(Protocol[Shared_co]):
+    """A value that tasks refer to, wherever they run."""
+
+    @property
+    def value(self) -> Shared_co:
+        """Return the value itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Itself(Generic[Value]):
+    """A value that travels with every task that refers to it, if the task travels at all."""
+
+    value: Value
+
+
+@contextmanager
+def lent(runner: Runner, value: Value) -> Iterator[Lent[Value]]:
+    """Lend a value to the tasks of a block.
+
+    In Spark it travels to each worker once, and not with every task.  Connect has nothing of
+    that kind.
+    """
+    if isinstance(runner, Here | Remote):
+        yield Itself(value)
+        return
+    sent = runner.broadcast(value)
+    try:
+        yield sent
+    finally:
+        sent.destroy()
 
 
 @contextmanager
