@@ -142,24 +142,31 @@ def rehearsed_by(start: Start, question: Question, output: Path, *, anew: bool) 
     planned = question.planned()
     with open_recording(Path(question.recording)) as recording, start() as spark:
         cluster, document = reconstructed(spark, recording)
-        whole = prepared(cluster, document, planned, question)
+        whole = prepared(spark, (cluster, document), planned, question)
         head = {"trimtab": __version__, "command": question.command(output)}
         outcome = courses_run(spark, whole, output, anew=anew)
     return written({**head, **outcome}, REHEARSAL, output)
 
 
 def prepared(
-    cluster: RecordedCluster,
-    document: Mapping[str, Any],
+    spark: Cluster,
+    night: tuple[RecordedCluster, Mapping[str, Any]],
     planned: Planned,
     question: Question,
 ) -> Rehearsed:
     """Return a plan for a recorded cluster, and the replay held against what happened.
 
+    Args:
+        spark: runs the replay.
+        night: the cluster, and what was diagnosed of it.
+        planned: what is.
+        question: how it is asked.
+
     Raises:
         FieldError: the plan names what is not there, or contradicts itself or the recording.
         NothingToSimulateError: who led is not known.
     """
+    cluster, document = night
     rebuilt, balancer = cluster.rebuilt, steered_by(cluster)
     names = Names.of(cluster, planned.racks)
     plan = resolved(planned, names, balancer)
@@ -170,7 +177,7 @@ def prepared(
     plans = {UNDISTURBED: undisturbed, PLANNED: plan}
     plans |= {each.title: each.plan for each in changed}
     head = {
-        **replayed(cluster, document, question.n_seeds),
+        **replayed(cluster, document, question.n_seeds, spark),
         **plan_part(planned, plan, bar, rebuilt.grid.from_s, ASSUMED),
         "seeds": question.n_seeds,
     }
