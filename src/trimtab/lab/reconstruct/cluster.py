@@ -16,7 +16,7 @@ from trimtab.lab.reconstruct.clocks import Grid, Life, lives
 from trimtab.lab.reconstruct.costs import Costs, Served, in_simulation, known_costs
 from trimtab.lab.reconstruct.events import events, session_s
 from trimtab.lab.reconstruct.evidence import Evidence, Reports, Round
-from trimtab.lab.reconstruct.host_windows import by_broker, host_windows, owners_at
+from trimtab.lab.reconstruct.host_windows import host_windows, owners_at
 from trimtab.lab.reconstruct.rates import Wanted, traffic
 from trimtab.lab.reconstruct.splits import cut, splits
 from trimtab.lab.reconstruct.usage import Carried, Used, used
@@ -164,9 +164,7 @@ def _world(
 
 def carried_by(served: Served, nic: Floats, write_quorum: float) -> Carried:
     """Return what brokers really carried."""
-    ways, brokers = (served.rate_in, served.rate_out), served.n_brokers
-    sums = [by_broker(each, served.owner, brokers, served.size) for each in ways]
-    return Carried(served, np.stack(sums), nic, write_quorum, Physics().nic_in_share)
+    return Carried(served, served.bytes_s, nic, write_quorum, Physics().nic_in_share)
 
 
 def recorded_traffic(served: Served, costs: Costs) -> RecordedTraffic:

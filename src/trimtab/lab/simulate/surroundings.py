@@ -97,6 +97,28 @@ class RecordedTraffic:
         )
 
 
+@dataclass(slots=True)
+class LatestRows:
+    """Traffic that is known, of which the steps that were asked for last are at hand.
+
+    Windows overlap, and what is forecast is asked for again.
+    """
+
+    traffic: RecordedTraffic
+    _rows: Rows | None = None
+
+    def rows(self, first: int, last: int) -> Rows:
+        """Return the steps from `first` up to `last`, which is not among them."""
+        rows = self._rows
+        if rows is None or first < rows.first or last > rows.first + len(rows.work):
+            rows = self._rows = self.traffic.rows(first, last)
+        return rows.part(first, last)
+
+    def sizes(self, step: int, usual: Floats) -> Floats:
+        """Return bytes a message in a step, (n_bundles,)."""
+        return self.traffic.sizes(step, usual)
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedOthers:
     """What was used beyond what the traffic costs, percent; below 0 where that says too much."""
@@ -160,7 +182,7 @@ class RecordedPhases:
 
 #: What clients want of each bundle over time.  Steps before the first that was asked for are
 #: not asked for again, nor ticks of what other processes take.
-Wanted: TypeAlias = Traffic | RecordedTraffic
+Wanted: TypeAlias = Traffic | LatestRows
 #: What other processes take of the brokers' machines over time.
 Others: TypeAlias = Background | RecordedOthers
 Phases: TypeAlias = DrawnPhases | RecordedPhases
@@ -206,4 +228,4 @@ class RecordedSurroundings:
         traffic = self.traffic if splits is None else self.traffic.divided(splits)
         drawn = DrawnPhases(world.seed, len(world.machines.names))
         phases = RecordedPhases(drawn, tuple(self.begins))
-        return Surroundings(traffic, self.others, phases, self.standing)
+        return Surroundings(LatestRows(traffic), self.others, phases, self.standing)
