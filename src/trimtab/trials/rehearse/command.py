@@ -42,7 +42,7 @@ from trimtab.trials.rehearse.verdict import CONFIDENCE, WANTED, Verdict
 from trimtab.trials.rehearse.work import Courses
 from trimtab.trials.rerun.command import reconstructed
 from trimtab.trials.sweep.pipeline import Plan, Start, sweep
-from trimtab.trials.sweep.task import Ran, Row, Task
+from trimtab.trials.sweep.task import Ran, Row, Task, by_seed
 from trimtab.trials.trial import Form, Result, spelt, written
 from trimtab.trials.what_if.command import replayed, steered_by
 
@@ -238,7 +238,7 @@ class _Done:
         """Return the rows of all courses so far, and of these on some seeds."""
         courses, numbers = self.whole.courses, tuple(seeds)
         self._tasks |= {task for name in names for task in courses.tasks(name, numbers)}
-        plan = Plan(self._tasks, courses, courses.basis(), self.whole.time_limit_s)
+        plan = Plan(self._tasks, courses, courses.basis(), self.whole.time_limit_s, order=by_seed)
         swept = sweep(lambda: nullcontext(self._spark), plan, self._output, anew=anew)
         rows: list[Row] = swept.outcomes.to_pylist()
         return rows

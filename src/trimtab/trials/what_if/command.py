@@ -29,7 +29,7 @@ from trimtab.trials.recorded_cluster import RecordedCluster, recorded
 from trimtab.trials.rerun.command import Question as Rerun
 from trimtab.trials.rerun.command import reconstructed, simulated_again
 from trimtab.trials.sweep.pipeline import Plan, Start, sweep
-from trimtab.trials.sweep.task import StrategyKey, Task
+from trimtab.trials.sweep.task import StrategyKey, Task, by_seed
 from trimtab.trials.trial import Document, Form, Result, run, written
 from trimtab.trials.what_if.answer import answer
 from trimtab.trials.what_if.fidelity import cost_document, fidelity
@@ -105,7 +105,7 @@ def planned(
     name, seeds = str(document["recording"]), range(contest.n_seeds)
     tasks = frozenset(Task(name, *key, seed) for key in keys for seed in seeds)
     basis = {"recording": digest(replay)}
-    return Replays(head, keys, Plan(tasks, replay, basis, contest.time_limit_s))
+    return Replays(head, keys, Plan(tasks, replay, basis, contest.time_limit_s, order=by_seed))
 
 
 def steered_by(cluster: RecordedCluster) -> Balancer:
