@@ -218,6 +218,8 @@ def _from_the_beginning(lives: Sequence[Life], from_s: float, first_s: float) ->
 def _of_all(wanting: Wanted, n_bundles: int) -> tuple[Floats, Floats]:
     """Return the traffic of all bundles; none for those of which no report tells."""
     missing = n_bundles - wanting.told_s.size
+    if not missing:
+        return wanting.rates, wanting.told_s
     rates = np.pad(wanting.rates, ((0, 0), (0, missing), (0, 0)))
     return rates, np.pad(wanting.told_s, (0, missing))
 

@@ -232,6 +232,7 @@ class _Done:
 
     def __init__(self, spark: Cluster, whole: Rehearsed, output: Path) -> None:
         self.whole, self._spark, self._output = whole, spark, output
+        self._basis = whole.courses.basis()
         self._tasks: frozenset[Task] = frozenset()
 
     def rows(self, names: Iterable[str], seeds: Iterable[int], *, anew: bool = False) -> list[Row]:
