@@ -173,9 +173,12 @@ def recorded_traffic(served: Served, costs: Costs) -> RecordedTraffic:
 
 
 def traffic_of(served: Served, work: Floats, costs: Costs) -> RecordedTraffic:
-    """Return the same where the work of each bundle is known, (n_ticks, n_bundles)."""
-    simulated = work * in_simulation(costs)
-    return RecordedTraffic(served.rate_in, served.rate_out, simulated, served.size)
+    """Return the same where the work of each bundle is known, (n_ticks, n_bundles).
+
+    The array becomes the traffic's: it is as large as all the rest together.
+    """
+    work *= in_simulation(costs)
+    return RecordedTraffic(served.rate_in, served.rate_out, work, served.size)
 
 
 def priced(machines: Machines, costs: Costs) -> Machines:
