@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import pickle
 import re
 import sys
 import threading
@@ -115,6 +116,25 @@ class Itself(Generic[Value]):
     value: Value
 
 
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A value that travels as tasks do: with all that it names, and its arrays as they lie."""
+
+    value: object
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        from pyspark.cloudpickle import dumps
+
+        arrays: list[pickle.PickleBuffer] = []
+        # PySpark's copy of it has no types.
+        rest = dumps(self.value, protocol=5, buffer_callback=arrays.append)  # type: ignore[no-untyped-call]
+        return _arrived, (rest, arrays)
+
+
+def _arrived(rest: bytes, arrays: Sequence[bytes | bytearray]) -> object:
+    return pickle.loads(rest, buffers=arrays)
+
+
 @contextmanager
 def lent(runner: Runner, value: Value) -> Iterator[Lent[Value]]:
     """Lend a value to the tasks of a block.
@@ -125,9 +145,10 @@ def lent(runner: Runner, value: Value) -> Iterator[Lent[Value]]:
     if isinstance(runner, Here | Remote):
         yield Itself(value)
         return
-    sent = runner.broadcast(value)
+    sent = runner.broadcast(_Whole(value))
     try:
-        yield sent
+        # Where it arrives it is the value again.
+        yield sent  # type: ignore[misc]
     finally:
         sent.destroy()
 
