@@ -126,8 +126,8 @@ class _Whole:
         from pyspark.cloudpickle import dumps
 
         arrays: list[pickle.PickleBuffer] = []
-        # PySpark's copy of it has no types.
-        rest = dumps(self.value, protocol=5, buffer_callback=arrays.append)  # type: ignore[no-untyped-call]
+        spelt: Callable[..., bytes] = dumps
+        rest = spelt(self.value, protocol=5, buffer_callback=arrays.append)
         return _arrived, (rest, arrays)
 
 
@@ -147,8 +147,7 @@ def lent(runner: Runner, value: Value) -> Iterator[Lent[Value]]:
         return
     sent = runner.broadcast(_Whole(value))
     try:
-        # Where it arrives it is the value again.
-        yield sent  # type: ignore[misc]
+        yield sent  # type: ignore[misc]  # where it arrives it is the value again
     finally:
         sent.destroy()
 
