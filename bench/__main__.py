@@ -16,6 +16,7 @@ from bench.ingest import ingest
 from bench.lost_rack import lost_rack
 from bench.night import LARGE, Size, night
 from bench.page import PAGE, write
+from bench.rehearsal import rehearsal
 from bench.report import report
 from bench.simulation import simulation
 from bench.strategies import strategies
@@ -37,6 +38,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "zookeeper": zookeeper,
     "night": night,
     "talkative_night": talkative_night,
+    "rehearsal": rehearsal,
     "ingest": ingest,
     "report": report,
     "watch_page": watch_page,

@@ -12,6 +12,7 @@ from test_recorded_traffic import MEASURED, NOTHING_SHED, THRESHOLD, run_of, two
 from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import (
+    Recosted,
     drawn_costs,
     drawn_overheads,
     missed,
@@ -137,3 +138,16 @@ def test_a_broker_whose_usage_never_changes_still_says_what_it_uses() -> None:
     assert len(found.used.spans) > 10
     run = run_of(found, NOTHING_SHED, found.world.duration_s)
     assert np.nanmedian(run.usage, axis=0) == pytest.approx([40.0, 10.0], abs=1.0)
+
+
+def test_a_cluster_at_some_costs_is_at_hand_and_the_same(again: Rebuilt) -> None:
+    costs = drawn_costs(again, 2)
+    nights = Recosted(again, costs)
+    first = nights.at(1)
+    assert nights.at(1) is first
+    for number in (1, 0):
+        ours, theirs = nights.at(number), recosted(again, costs[number])
+        one, other = ours.surroundings, theirs.surroundings
+        assert one.traffic.work.tobytes() == other.traffic.work.tobytes()
+        assert one.others.percent.tobytes() == other.others.percent.tobytes()
+        assert ours.world.machines.nic.tobytes() == theirs.world.machines.nic.tobytes()

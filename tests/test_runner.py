@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from pyspark import SparkContext
 
 from trimtab.explanation.explain import explain
 from trimtab.ingest.recording import open_recording
 from trimtab.spark import choice
 from trimtab.spark.choice import HERE_BYTES_MAX, shared_runner, work_bytes
-from trimtab.spark.runner import Here, Runner, results
+from trimtab.spark.runner import Here, Lent, Runner, lent, results
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
@@ -38,6 +42,21 @@ def test_results_stand_in_the_order_of_the_items() -> None:
 
     assert [0, 1, 4, 9] == results(here, lambda n: n * n, range(4))
     assert (here.n_done, here.n_tasks) == (4, 4)
+
+
+def test_what_is_lent_is_there_wherever_tasks_run(spark: SparkContext) -> None:
+    # Functions of a function's own travel, too.
+    def once_more(number: int) -> int:
+        return number + 1
+
+    def applied(there: Lent[tuple[Callable[[int], int], NDArray[np.int64]]], number: int) -> int:
+        function, values = there.value
+        return int(values[function(number)])
+
+    for runner in (Here(), spark):
+        with lent(runner, (once_more, np.arange(0, 80, 10))) as there:
+            assert results(runner, partial(applied, there), range(3)) == [10, 20, 30]
+            assert results(runner, partial(applied, there), [5]) == [60]
 
 
 def test_packed_files_count_unpacked(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from trimtab.spark import program
 from trimtab.spark.program import digest, packed
 from trimtab.trials.sweep.folder import SweepError, opened
 from trimtab.trials.sweep.jobs import sizes_of_job
-from trimtab.trials.sweep.task import Ran, Task, shuffled
+from trimtab.trials.sweep.task import Ran, Task, by_seed, shuffled
 from trimtab.trials.sweep.worker import ROWS, Call, Partition, lost_row, row_of, run_partition
 
 TASK = Task("s", "A", "B", "4.0", "{}", 1)
@@ -184,6 +185,14 @@ def test_tasks_are_shuffled_in_one_way(order: list[Task]) -> None:
     assert found == shuffled(tasks(30))
     assert set(found) == set(order)
     assert list(found) != tasks(30)
+
+
+def test_tasks_of_a_seed_stand_together() -> None:
+    several = [replace(task, shedder=name) for task in tasks(5) for name in ("A", "B", "C")]
+
+    assert [task.seed for task in by_seed(several)] == [n for n in range(5) for _ in range(3)]
+    assert by_seed(several) == by_seed(several[::-1])
+    assert set(by_seed(several)) == set(several)
 
 
 # ------------------------------------------------------------------- the folder

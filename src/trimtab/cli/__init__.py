@@ -31,7 +31,7 @@ from trimtab.cli.rollout import rollout
 from trimtab.cli.sections import SECTIONS
 from trimtab.cli.simulate import simulate
 from trimtab.cli.size import size
-from trimtab.cli.surroundings import private_files, quiet_libraries
+from trimtab.cli.surroundings import one_thread, private_files, quiet_libraries
 from trimtab.cli.sweep import sweep
 from trimtab.cli.trends import trends
 from trimtab.cli.watch import watch
@@ -69,7 +69,7 @@ class _Main(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for."""
-        with as_loud_as_before(), clear_errors(), private_files(), quiet_libraries():
+        with as_loud_as_before(), clear_errors(), private_files(), quiet_libraries(), one_thread():
             return super().invoke(ctx)
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:

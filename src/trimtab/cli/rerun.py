@@ -66,7 +66,7 @@ def rerun(
         open_recording(recording) as opened,
         opened_runner(opened.paths, cores=cores, master=master) as spark,
     ):
-        comparison = simulated_again(*reconstructed(spark, opened), question)
+        comparison = simulated_again(*reconstructed(spark, opened), question, spark)
     if plot is not None:
         drawn(comparison, plot)
     if as_json:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import pickle
 import re
 import sys
 import threading
@@ -18,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from trimtab.files.errors import TrimtabError
 from trimtab.spark.remote import Remote
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Value = TypeVar("Value")
+Shared_co = TypeVar("Shared_co", covariant=True)
 
 _LOG = logging.getLogger("trimtab")
 
@@ -96,6 +99,57 @@ def results(runner: Runner, task: Callable[[Item], Result], items: Sequence[Item
         return runner.results(task, items)
     done: list[Result] = runner.parallelize(items, len(items)).map(task).collect()
     return done
+
+
+class Lent(Protocol[Shared_co]):
+    """A value that tasks refer to, wherever they run."""
+
+    @property
+    def value(self) -> Shared_co:
+        """Return the value itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Itself(Generic[Value]):
+    """A value that travels with every task that refers to it, if the task travels at all."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A value that travels as tasks do: with all that it names, and its arrays as they lie."""
+
+    value: object
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        from pyspark.cloudpickle import dumps
+
+        arrays: list[pickle.PickleBuffer] = []
+        spelt: Callable[..., bytes] = dumps
+        rest = spelt(self.value, protocol=5, buffer_callback=arrays.append)
+        return _arrived, (rest, arrays)
+
+
+def _arrived(rest: bytes, arrays: Sequence[bytes | bytearray]) -> object:
+    return pickle.loads(rest, buffers=arrays)
+
+
+@contextmanager
+def lent(runner: Runner, value: Value) -> Iterator[Lent[Value]]:
+    """Lend a value to the tasks of a block.
+
+    In Spark it travels to each worker once, and not with every task.  Connect has nothing of
+    that kind.
+    """
+    if isinstance(runner, Here | Remote):
+        yield Itself(value)
+        return
+    sent = runner.broadcast(_Whole(value))
+    try:
+        yield sent  # type: ignore[misc]  # where it arrives it is the value again
+    finally:
+        sent.destroy()
 
 
 @contextmanager

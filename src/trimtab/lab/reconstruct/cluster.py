@@ -16,7 +16,7 @@ from trimtab.lab.reconstruct.clocks import Grid, Life, lives
 from trimtab.lab.reconstruct.costs import Costs, Served, in_simulation, known_costs
 from trimtab.lab.reconstruct.events import events, session_s
 from trimtab.lab.reconstruct.evidence import Evidence, Reports, Round
-from trimtab.lab.reconstruct.host_windows import by_broker, host_windows, owners_at
+from trimtab.lab.reconstruct.host_windows import host_windows, owners_at
 from trimtab.lab.reconstruct.rates import Wanted, traffic
 from trimtab.lab.reconstruct.splits import cut, splits
 from trimtab.lab.reconstruct.usage import Carried, Used, used
@@ -164,9 +164,7 @@ def _world(
 
 def carried_by(served: Served, nic: Floats, write_quorum: float) -> Carried:
     """Return what brokers really carried."""
-    ways, brokers = (served.rate_in, served.rate_out), served.n_brokers
-    sums = [by_broker(each, served.owner, brokers, served.size) for each in ways]
-    return Carried(served, np.stack(sums), nic, write_quorum, Physics().nic_in_share)
+    return Carried(served, served.bytes_s, nic, write_quorum, Physics().nic_in_share)
 
 
 def recorded_traffic(served: Served, costs: Costs) -> RecordedTraffic:
@@ -175,9 +173,12 @@ def recorded_traffic(served: Served, costs: Costs) -> RecordedTraffic:
 
 
 def traffic_of(served: Served, work: Floats, costs: Costs) -> RecordedTraffic:
-    """Return the same where the work of each bundle is known, (n_ticks, n_bundles)."""
-    simulated = work * in_simulation(costs)
-    return RecordedTraffic(served.rate_in, served.rate_out, simulated, served.size)
+    """Return the same where the work of each bundle is known, (n_ticks, n_bundles).
+
+    The array becomes the traffic's: it is as large as all the rest together.
+    """
+    work *= in_simulation(costs)
+    return RecordedTraffic(served.rate_in, served.rate_out, work, served.size)
 
 
 def priced(machines: Machines, costs: Costs) -> Machines:
@@ -220,6 +221,8 @@ def _from_the_beginning(lives: Sequence[Life], from_s: float, first_s: float) ->
 def _of_all(wanting: Wanted, n_bundles: int) -> tuple[Floats, Floats]:
     """Return the traffic of all bundles; none for those of which no report tells."""
     missing = n_bundles - wanting.told_s.size
+    if not missing:
+        return wanting.rates, wanting.told_s
     rates = np.pad(wanting.rates, ((0, 0), (0, missing), (0, 0)))
     return rates, np.pad(wanting.told_s, (0, missing))
 

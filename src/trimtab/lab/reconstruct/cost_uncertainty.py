@@ -98,6 +98,26 @@ def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
     )
 
 
+@dataclass(slots=True)
+class Recosted:
+    """A cluster at each of some costs, of which the one that was asked for last is at hand.
+
+    Whoever asks for one several times in a row has it worked out once.
+    """
+
+    rebuilt: Rebuilt
+    costs: tuple[Costs, ...]
+    _latest: tuple[int, Rebuilt] | None = None
+
+    def at(self, number: int) -> Rebuilt:
+        """Return the cluster at the costs of a number."""
+        if self._latest is None or self._latest[0] != number:
+            # Two of them are large.
+            self._latest = None
+            self._latest = number, recosted(self.rebuilt, self.costs[number])
+        return self._latest[1]
+
+
 def missed(rebuilt: Rebuilt) -> tuple[Missed, ...]:
     """Return what the costs miss of the CPU, broker by broker."""
     told, ours = _measured(rebuilt), _by_costs(rebuilt)

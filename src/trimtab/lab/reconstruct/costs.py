@@ -6,6 +6,7 @@ The same costs as everywhere: `trimtab.lab.costs` learns them, here they are lai
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -55,7 +56,8 @@ def in_simulation(costs: Costs) -> float:
     return float(FIXED_POINT / MIDDLE * (MIDDLE / FIXED_POINT) ** (1.0 / exponent))
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots, so that what is worked out once has a place.
+@dataclass(frozen=True)
 class Served:
     """What bundles carry and who has them; arrays are (n_ticks, n_bundles) and (n_bundles,)."""
 
@@ -68,6 +70,13 @@ class Served:
     producers: Floats
     owner: Ints
     n_brokers: int
+
+    @cached_property
+    def bytes_s(self) -> Floats:
+        """Return what brokers carry, in and out, (2, n_ticks, n_brokers); worked out once."""
+        ways = (self.rate_in, self.rate_out)
+        sums = [by_broker(each, self.owner, self.n_brokers, self.size) for each in ways]
+        return np.stack(sums)
 
     def work(self, costs: Costs) -> Floats:
         """Return the work of each bundle, (n_ticks, n_bundles), as `costs` has it."""

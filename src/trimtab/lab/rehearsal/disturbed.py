@@ -25,12 +25,31 @@ _COMINGS = (Kind.JOIN, Kind.LEAVE, Kind.KILL)
 def rehearsed(
     rebuilt: Rebuilt, plan: Rehearsal, costs: Costs, seed: int, besides: Besides | None = None
 ) -> Run:
+    """Return the run of a recorded night whose traffic costs something else; else `rehearsed_at`.
+
+    Args:
+        rebuilt: the night.
+        plan: what is done.
+        costs: what its traffic costs.
+        seed: of what chance brings.
+        besides: what processes do that no plan says; without it those that begin are warm.
+
+    Raises:
+        LookupError: a strategy is not in the release.
+        SettingError: a setting of the balancer cannot be read.
+    """
+    return rehearsed_at(recosted(rebuilt, costs), plan, costs, seed, besides)
+
+
+def rehearsed_at(
+    night: Rebuilt, plan: Rehearsal, costs: Costs, seed: int, besides: Besides | None = None
+) -> Run:
     """Return the run of a recorded night in which something is done to its cluster.
 
     Up to the time of the plan all is held to what happened; then its balancer leads.
 
     Args:
-        rebuilt: the night.
+        night: it, at these costs.
         plan: what is done.
         costs: what its traffic costs.
         seed: of what chance brings.
@@ -44,10 +63,10 @@ def rehearsed(
         The same arguments give the same bytes.
         Without a plan for it, traffic, clocks and other processes are those of the night.
     """
-    again = disturbed(rebuilt, plan, costs)
+    again = _disturbed_at(night, plan, costs)
     if besides is not None:
         percent = besides.others(again.surroundings.others.percent, costs)
-        begins = (*rebuilt.surroundings.begins, *besides.timed())
+        begins = (*night.surroundings.begins, *besides.timed())
         met = replace(again.surroundings, others=RecordedOthers(percent), begins=begins)
         again = replace(again, surroundings=met)
     world = replace(again.world, seed=seed, event_s=plan.from_s)
@@ -59,7 +78,10 @@ def rehearsed(
 
 def disturbed(rebuilt: Rebuilt, plan: Rehearsal, costs: Costs) -> Rebuilt:
     """Return a rebuilt cluster with what is planned in it, at some costs of its traffic."""
-    again = recosted(rebuilt, costs)
+    return _disturbed_at(recosted(rebuilt, costs), plan, costs)
+
+
+def _disturbed_at(again: Rebuilt, plan: Rehearsal, costs: Costs) -> Rebuilt:
     surroundings = replace(
         again.surroundings,
         others=_with_idle(again.surroundings.others, len(plan.added), float(costs.rest.mean())),

@@ -22,10 +22,11 @@ from trimtab.pulsar.candidates.fewest import fewest
 from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.map_order import (
     ConcurrentHashMapKeys,
-    concurrent_hash_map_order,
+    concurrent_hash_map_walk,
     hash_map_order,
     hash_map_size,
     spread,
+    spreads,
 )
 from trimtab.pulsar.model import BundleData, BundleTraffic, ClusterLoad, Flags, Floats, Ints
 
@@ -338,7 +339,9 @@ class Leader:
         """
         if table_size not in self._ranks:
             if not self._in_map:
-                self._in_map = concurrent_hash_map_order(self.cluster.bundles.names)
+                names = self.cluster.bundles.names
+                walk = concurrent_hash_map_walk(names, spreads(names)).tolist()
+                self._in_map = tuple(names[i] for i in walk)
             if hash_map_size(len(self._in_map)) > table_size:
                 walked = tuple(sorted(self._in_map, key=lambda name: spread(name) % table_size))
             else:

@@ -84,17 +84,50 @@ class RecordedTraffic:
         size: Floats = self.message_bytes[step]
         return size
 
-    def divided(self, splits: Splits) -> RecordedTraffic:
-        """Return the traffic in which each bundle has its part of what the one it came from has."""
-        step = np.arange(len(self.work))[:, None]
+
+@dataclass(frozen=True, slots=True)
+class DividedTraffic:
+    """Traffic that is known, of which each bundle has its part of what the one it came from has."""
+
+    whole: RecordedTraffic
+    splits: Splits
+
+    def rows(self, first: int, last: int) -> Rows:
+        """Return the steps from `first` up to `last`, which is not among them."""
+        whole, splits = self.whole, self.splits
+        step, at = np.arange(first, last)[:, None], slice(first, last)
         share = np.where((step >= splits.born) & (step < splits.gone), splits.share, 0.0)
-        origin = splits.origin
-        return RecordedTraffic(
-            rate_in=self.rate_in[:, origin] * share,
-            rate_out=self.rate_out[:, origin] * share,
-            work=self.work[:, origin] * share,
-            message_bytes=self.message_bytes[:, origin],
+        rate_in, rate_out, work, size = (
+            array[at].take(splits.origin, axis=1)
+            for array in (whole.rate_in, whole.rate_out, whole.work, whole.message_bytes)
         )
+        return traffic_rows(first, rate_in * share, rate_out * share, work * share, size)
+
+    def sizes(self, step: int, usual: Floats) -> Floats:
+        """Return bytes a message in a step, (n_bundles,)."""
+        return self.whole.sizes(step, usual)[self.splits.origin]
+
+
+@dataclass(slots=True)
+class LatestRows:
+    """Traffic that is known, of which the steps that were asked for last are at hand.
+
+    Windows overlap, and what is forecast is asked for again.
+    """
+
+    traffic: RecordedTraffic | DividedTraffic
+    _rows: Rows | None = None
+
+    def rows(self, first: int, last: int) -> Rows:
+        """Return the steps from `first` up to `last`, which is not among them."""
+        rows = self._rows
+        if rows is None or first < rows.first or last > rows.first + len(rows.work):
+            rows = self._rows = self.traffic.rows(first, last)
+        return rows.part(first, last)
+
+    def sizes(self, step: int, usual: Floats) -> Floats:
+        """Return bytes a message in a step, (n_bundles,)."""
+        return self.traffic.sizes(step, usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +193,7 @@ class RecordedPhases:
 
 #: What clients want of each bundle over time.  Steps before the first that was asked for are
 #: not asked for again, nor ticks of what other processes take.
-Wanted: TypeAlias = Traffic | RecordedTraffic
+Wanted: TypeAlias = Traffic | LatestRows
 #: What other processes take of the brokers' machines over time.
 Others: TypeAlias = Background | RecordedOthers
 Phases: TypeAlias = DrawnPhases | RecordedPhases
@@ -203,7 +236,7 @@ class RecordedSurroundings:
     def __call__(self, world: World, parameters: Parameters, splits: Splits | None) -> Surroundings:
         """Return the surroundings; of a bundle that is to be split each half has half of it."""
         del parameters
-        traffic = self.traffic if splits is None else self.traffic.divided(splits)
+        traffic = self.traffic if splits is None else DividedTraffic(self.traffic, splits)
         drawn = DrawnPhases(world.seed, len(world.machines.names))
         phases = RecordedPhases(drawn, tuple(self.begins))
-        return Surroundings(traffic, self.others, phases, self.standing)
+        return Surroundings(LatestRows(traffic), self.others, phases, self.standing)

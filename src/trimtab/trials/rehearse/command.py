@@ -42,7 +42,7 @@ from trimtab.trials.rehearse.verdict import CONFIDENCE, WANTED, Verdict
 from trimtab.trials.rehearse.work import Courses
 from trimtab.trials.rerun.command import reconstructed
 from trimtab.trials.sweep.pipeline import Plan, Start, sweep
-from trimtab.trials.sweep.task import Ran, Row, Task
+from trimtab.trials.sweep.task import Ran, Row, Task, by_seed
 from trimtab.trials.trial import Form, Result, spelt, written
 from trimtab.trials.what_if.command import replayed, steered_by
 
@@ -142,24 +142,31 @@ def rehearsed_by(start: Start, question: Question, output: Path, *, anew: bool) 
     planned = question.planned()
     with open_recording(Path(question.recording)) as recording, start() as spark:
         cluster, document = reconstructed(spark, recording)
-        whole = prepared(cluster, document, planned, question)
+        whole = prepared(spark, (cluster, document), planned, question)
         head = {"trimtab": __version__, "command": question.command(output)}
         outcome = courses_run(spark, whole, output, anew=anew)
     return written({**head, **outcome}, REHEARSAL, output)
 
 
 def prepared(
-    cluster: RecordedCluster,
-    document: Mapping[str, Any],
+    spark: Cluster,
+    night: tuple[RecordedCluster, Mapping[str, Any]],
     planned: Planned,
     question: Question,
 ) -> Rehearsed:
     """Return a plan for a recorded cluster, and the replay held against what happened.
 
+    Args:
+        spark: runs the replay.
+        night: the cluster, and what was diagnosed of it.
+        planned: what is.
+        question: how it is asked.
+
     Raises:
         FieldError: the plan names what is not there, or contradicts itself or the recording.
         NothingToSimulateError: who led is not known.
     """
+    cluster, document = night
     rebuilt, balancer = cluster.rebuilt, steered_by(cluster)
     names = Names.of(cluster, planned.racks)
     plan = resolved(planned, names, balancer)
@@ -170,7 +177,7 @@ def prepared(
     plans = {UNDISTURBED: undisturbed, PLANNED: plan}
     plans |= {each.title: each.plan for each in changed}
     head = {
-        **replayed(cluster, document, question.n_seeds),
+        **replayed(cluster, document, question.n_seeds, spark),
         **plan_part(planned, plan, bar, rebuilt.grid.from_s, ASSUMED),
         "seeds": question.n_seeds,
     }
@@ -225,13 +232,14 @@ class _Done:
 
     def __init__(self, spark: Cluster, whole: Rehearsed, output: Path) -> None:
         self.whole, self._spark, self._output = whole, spark, output
+        self._basis = whole.courses.basis()
         self._tasks: frozenset[Task] = frozenset()
 
     def rows(self, names: Iterable[str], seeds: Iterable[int], *, anew: bool = False) -> list[Row]:
         """Return the rows of all courses so far, and of these on some seeds."""
         courses, numbers = self.whole.courses, tuple(seeds)
         self._tasks |= {task for name in names for task in courses.tasks(name, numbers)}
-        plan = Plan(self._tasks, courses, courses.basis(), self.whole.time_limit_s)
+        plan = Plan(self._tasks, courses, courses.basis(), self.whole.time_limit_s, order=by_seed)
         swept = sweep(lambda: nullcontext(self._spark), plan, self._output, anew=anew)
         rows: list[Row] = swept.outcomes.to_pylist()
         return rows

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from trimtab.lab.reconstruct.cluster import Rebuilt
+from trimtab.lab.reconstruct.cost_uncertainty import Recosted
 from trimtab.lab.reconstruct.costs import Costs
-from trimtab.lab.rehearsal.disturbed import rehearsed
+from trimtab.lab.rehearsal.disturbed import rehearsed_at
 from trimtab.lab.rehearsal.going_on import besides_of
 from trimtab.lab.rehearsal.measures import Bar, measures
 from trimtab.lab.rehearsal.plan import Rehearsal
@@ -37,6 +38,12 @@ class Courses:
     bar: Bar
     #: Of what processes that begin take something is drawn; none: they are warm at once.
     like: tuple[Process, ...] = ()
+    #: The night at the costs of a seed, which all its courses share.
+    nights: Recosted = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Be ready to work out what a seed's courses share."""
+        object.__setattr__(self, "nights", Recosted(self.rebuilt, self.costs))
 
     def __call__(self, task: Task) -> Ran:
         """Rehearse it, and measure what came of it."""
@@ -45,7 +52,8 @@ class Courses:
         host_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S
         besides = besides_of(self.rebuilt, plan.events, self.like, host_s)
         besides = replace(besides, seed=task.seed)
-        run = rehearsed(self.rebuilt, plan, self.costs[task.seed], task.seed, besides)
+        night, costs = self.nights.at(task.seed), self.costs[task.seed]
+        run = rehearsed_at(night, plan, costs, task.seed, besides)
         return Ran({}, run.is_cut, measures(run, self.bar))
 
     def tasks(self, name: str, seeds: Iterable[int]) -> frozenset[Task]:

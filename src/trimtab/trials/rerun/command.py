@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,13 +19,16 @@ from trimtab.ingest.pipeline import ingest
 from trimtab.ingest.recording import Recording
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError, Rebuilt
 from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.pulsar.settings import SettingError
-from trimtab.spark.runner import Runner, plain_faults, progress
+from trimtab.spark.runner import Here, Lent, Runner, lent, plain_faults, progress, results
 from trimtab.trials.recorded_cluster import RecordedCluster, recorded, refuse_unrecorded
 from trimtab.trials.rerun.comparison import Stretch, compared
 from trimtab.trials.rerun.simulated_leader import FreeRun, free_run, round_pairs
 
+# Ticks times bundles from which on it is quicker to send a cluster to workers that simulate it.
+_CELLS_TO_SEND = 1_000_000
 #: What of the diagnosis is told again.
 _KEPT = ("recording", "release", "strategies", "brokers")
 
@@ -88,10 +92,43 @@ def reconstructed(spark: Runner, recording: Recording) -> tuple[RecordedCluster,
         return recorded(tables, document), document
 
 
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """A seed → a simulation in which the leader is left to itself; travels to the workers."""
+
+    rebuilt: Rebuilt
+    balancer: Balancer
+    from_s: float
+
+    def __call__(self, seed: int) -> FreeRun:
+        return free_run(self.rebuilt, self.balancer, self.from_s, seed)
+
+
+def _of_seed(alone: Lent[_Alone], seed: int) -> FreeRun:
+    """Return the simulation of a seed by what was lent to a worker."""
+    return alone.value(seed)
+
+
+def _left_alone(runner: Runner, alone: _Alone, n_seeds: int) -> tuple[FreeRun, ...]:
+    """Return the simulations of so many seeds, on all cores where that is worth the way."""
+    by = runner if alone.rebuilt.owner.size >= _CELLS_TO_SEND else Here()
+    with lent(by, alone) as there, progress(by, "replaying"), plain_faults():
+        return tuple(results(by, partial(_of_seed, there), range(n_seeds)))
+
+
 def simulated_again(
-    cluster: RecordedCluster, document: Mapping[str, Any], question: Question
+    cluster: RecordedCluster,
+    document: Mapping[str, Any],
+    question: Question,
+    runner: Runner | None = None,
 ) -> Rerun:
     """Return a rebuilt cluster, simulated, beside what happened and was diagnosed.
+
+    Args:
+        cluster: it.
+        document: what was diagnosed.
+        question: how it is simulated.
+        runner: runs what the simulated leader does by itself; None: this process.
 
     Raises:
         NothingToSimulateError: who led, or the strategies, are not known.
@@ -104,9 +141,8 @@ def simulated_again(
     again, evidence = cluster.rebuilt, cluster.evidence
     from_s, to_s = moments(question, again.grid.from_s, float(again.grid.end_s[-1]))
     pairs = list(round_pairs(again, cluster.balancer, evidence.rounds))
-    free = tuple(
-        free_run(again, cluster.balancer, from_s, seed) for seed in range(question.n_seeds)
-    )
+    alone = _Alone(again, cluster.balancer, from_s)
+    free = _left_alone(runner or Here(), alone, question.n_seeds)
     stretch = Stretch(from_s, to_s, cluster.interval_s)
     comparison = compared(again, evidence.rounds, pairs, free, stretch)
     return Rerun({name: document[name] for name in _KEPT} | comparison, evidence, again, free)

@@ -23,17 +23,19 @@ from pyspark.errors import PySparkException
 from trimtab.files.packing import unpacked
 from trimtab.spark.runner import (
     Cluster,
+    Lent,
     cancel_group,
     cores_of,
     finished_tasks,
     is_worker_gone,
     join_group,
+    lent,
     plain_faults,
     progress,
     results,
 )
 from trimtab.trials.sweep.task import Task
-from trimtab.trials.sweep.worker import ROWS, Call, Partition, lost_row, run_partition
+from trimtab.trials.sweep.worker import ROWS, Call, Partition, lost_row, run_lent
 
 #: Jobs that Spark has at a time: while the last partition of one runs, cores take up the next.
 _JOBS_AT_ONCE = 4
@@ -72,7 +74,7 @@ class _Sweep:
     """Tasks that wait, jobs that run, and rows that are done."""
 
     spark: Cluster
-    call: Call
+    call: Lent[Call]
     keep: Keep
     waiting: deque[Task]
     #: Tasks of a job whose worker was lost: each gets a job for itself.
@@ -154,9 +156,10 @@ def run_all(spark: Cluster, call: Call, tasks: Iterable[Task], keep: Keep) -> No
     Raises:
         SparkError: Spark failed in a way that is no task's fault.
     """
-    sweep = _Sweep(spark, call, keep, deque(tasks))
-    with progress(spark, "running", counted=sweep.counted):
-        sweep.run()
+    with lent(spark, call) as there:
+        sweep = _Sweep(spark, there, keep, deque(tasks))
+        with progress(spark, "running", counted=sweep.counted):
+            sweep.run()
 
 
 def sizes_of_job(mean_s: float, waiting: int, cores: int) -> Sequence[int]:
@@ -177,11 +180,10 @@ def sizes_of_job(mean_s: float, waiting: int, cores: int) -> Sequence[int]:
     return [min(size, waiting - i * size) for i in range(n_partitions)]
 
 
-def _rows(spark: Cluster, call: Call, job: _Job) -> pa.Table:
+def _rows(spark: Cluster, call: Lent[Call], job: _Job) -> pa.Table:
     """Return the rows of a job, which is run and waited for; in a thread of its own."""
     # A group belongs to the thread that asks for the job.
     join_group(spark, job.group, "trimtab sweep")
     n = len(job.partitions)
-    # What is to be run travels with the function.
-    run = partial(run_partition, call, job.partitions)
+    run = partial(run_lent, call, job.partitions)
     return pa.concat_tables(map(unpacked, results(spark, run, range(n))))

@@ -15,7 +15,7 @@ from trimtab.spark.program import digest
 from trimtab.spark.runner import Cluster
 from trimtab.trials.sweep.folder import opened
 from trimtab.trials.sweep.jobs import run_all
-from trimtab.trials.sweep.task import Task, Work, shuffled
+from trimtab.trials.sweep.task import Order, Task, Work, shuffled
 from trimtab.trials.sweep.worker import Call
 
 #: Gives a block Spark, of `trimtab.spark.choice.opened_spark`.
@@ -32,6 +32,7 @@ class Plan:
     basis: Mapping[str, str]
     #: s that a run may take.
     time_limit_s: float
+    order: Order = shuffled
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def sweep(start: Start, plan: Plan, folder: Path, *, anew: bool = False) -> Swep
     basis = {"program": digest(), **plan.basis}
     with opened(folder, basis, anew=anew) as store:
         done = plan.tasks & store.tasks()
-        missing = shuffled(plan.tasks - done)
+        missing = plan.order(plan.tasks - done)
         if missing:
             with start() as spark:
                 run_all(spark, Call(plan.work, plan.time_limit_s), missing, store.keep)

@@ -106,6 +106,9 @@ class Ran:
 #: the task and on nothing else.
 Work: TypeAlias = Callable[[Task], Ran]
 
+#: Tasks → the order in which they are begun.
+Order: TypeAlias = Callable[[Iterable[Task]], tuple[Task, ...]]
+
 
 def settings_text(settings: Mapping[str, str]) -> str:
     """Return settings as text, such that equal ones are equal texts.
@@ -156,3 +159,12 @@ def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:
         return hashlib.blake2b(repr(astuple(task)).encode(), digest_size=16).digest()
 
     return tuple(sorted(tasks, key=digest))
+
+
+def by_seed(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Return tasks with those of a seed together, for work of which a seed's runs share some.
+
+    Properties:
+        The order is the same for the same tasks, however they were ordered.
+    """
+    return tuple(sorted(shuffled(tasks), key=lambda task: task.seed))

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from trimtab.files.packing import packed
 from trimtab.files.tables import SWEPT
+from trimtab.spark.runner import Lent
 from trimtab.trials.sweep.task import Ran, Status, Task, Work
 
 #: Tasks that one Spark task runs, one after the other.
@@ -61,6 +62,11 @@ def run_partition(call: Call, partitions: Sequence[Partition], number: int) -> b
         gc.freeze()
     rows = [row_of(call, task) for task in partitions[number]]
     return packed(pa.Table.from_pylist(rows, ROWS))
+
+
+def run_lent(call: Lent[Call], partitions: Sequence[Partition], number: int) -> bytes:
+    """Return the same by what was lent to the worker."""
+    return run_partition(call.value, partitions, number)
 
 
 def row_of(call: Call, task: Task) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from trimtab.lab.reconstruct.cluster import NothingToSimulateError
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
-from trimtab.spark.runner import Cluster
+from trimtab.spark.runner import Cluster, Runner
 from trimtab.trials.compare import compare
 from trimtab.trials.compare.compare import Contest
 from trimtab.trials.compare.comparison import CONFIDENCE
@@ -29,7 +29,7 @@ from trimtab.trials.recorded_cluster import RecordedCluster, recorded
 from trimtab.trials.rerun.command import Question as Rerun
 from trimtab.trials.rerun.command import reconstructed, simulated_again
 from trimtab.trials.sweep.pipeline import Plan, Start, sweep
-from trimtab.trials.sweep.task import StrategyKey, Task
+from trimtab.trials.sweep.task import StrategyKey, Task, by_seed
 from trimtab.trials.trial import Document, Form, Result, run, written
 from trimtab.trials.what_if.answer import answer
 from trimtab.trials.what_if.fidelity import cost_document, fidelity
@@ -76,12 +76,14 @@ def what_if(
         SparkError: Spark failed.
     """
     cluster, document = reconstructed(spark, recording)
-    replays = planned(cluster, document, contest)
+    replays = planned(spark, cluster, document, contest)
     head = {"trimtab": __version__, "command": contest.command(output)}
     return written({**head, **ranked(spark, replays, output, anew=anew)}, WHAT_IF, output)
 
 
-def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Contest) -> Replays:
+def planned(
+    spark: Cluster, cluster: RecordedCluster, document: Mapping[str, Any], contest: Contest
+) -> Replays:
     """Return the replay held against what happened (findings.json), and what is to be run.
 
     Raises:
@@ -92,7 +94,7 @@ def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Cont
     chosen = variants(balancer, contest.pairs, contest.settings, contest.release)
     costs = drawn_costs(rebuilt, contest.n_seeds)
     head = {
-        **replayed(cluster, document, contest.n_seeds),
+        **replayed(cluster, document, contest.n_seeds, spark),
         "not_covered": [{"strategy": name, "why": why} for name, why in NOT_COVERED.items()],
         "seeds": contest.n_seeds,
         "confidence": CONFIDENCE,
@@ -103,7 +105,7 @@ def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Cont
     name, seeds = str(document["recording"]), range(contest.n_seeds)
     tasks = frozenset(Task(name, *key, seed) for key in keys for seed in seeds)
     basis = {"recording": digest(replay)}
-    return Replays(head, keys, Plan(tasks, replay, basis, contest.time_limit_s))
+    return Replays(head, keys, Plan(tasks, replay, basis, contest.time_limit_s, order=by_seed))
 
 
 def steered_by(cluster: RecordedCluster) -> Balancer:
@@ -112,14 +114,25 @@ def steered_by(cluster: RecordedCluster) -> Balancer:
     return replace(cluster.balancer, shedder=shedder)
 
 
-def replayed(cluster: RecordedCluster, document: Mapping[str, Any], n_seeds: int) -> dict[str, Any]:
+def replayed(
+    cluster: RecordedCluster,
+    document: Mapping[str, Any],
+    n_seeds: int,
+    runner: Runner | None = None,
+) -> dict[str, Any]:
     """Return what a replay rests on, and how well that of what really steered does.
+
+    Args:
+        cluster: what is replayed.
+        document: what was diagnosed of it.
+        n_seeds: of replays.
+        runner: runs them; None: this process.
 
     Raises:
         NothingToSimulateError: who led is not known.
     """
     rebuilt = cluster.rebuilt
-    again = simulated_again(cluster, document, Rerun(n_seeds=n_seeds)).document
+    again = simulated_again(cluster, document, Rerun(n_seeds=n_seeds), runner).document
     return {
         "recording": document["recording"],
         "release": cluster.balancer.release,
@@ -162,7 +175,7 @@ def advice(
         SparkError: Spark failed.
     """
     try:
-        replays = planned(recorded(tables, findings), findings, contest)
+        replays = planned(spark, recorded(tables, findings), findings, contest)
     except NothingToSimulateError as error:
         nothing = {"is_trusted": False, "why_not": str(error), "checks": [], "changes": []}
         return {"what_if": nothing}

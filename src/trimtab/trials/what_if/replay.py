@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from trimtab.lab.outcomes.balance import above_min
 from trimtab.lab.outcomes.moves import unloads
 from trimtab.lab.outcomes.service import disconnected_topics, unavailability_s
 from trimtab.lab.reconstruct.cluster import Rebuilt
-from trimtab.lab.reconstruct.cost_uncertainty import recosted
+from trimtab.lab.reconstruct.cost_uncertainty import Recosted
 from trimtab.lab.reconstruct.costs import Costs
 from trimtab.lab.reconstruct.leadership import continuation
 from trimtab.lab.simulate.world import Run
@@ -75,13 +75,18 @@ class Replay:
     conf: Mapping[str, str]
     #: What traffic costs, for each seed: all strategies meet the same.
     costs: tuple[Costs, ...]
+    #: The recording at the costs of a seed, which all strategies share.
+    nights: Recosted = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Be ready to work out what a seed's runs share."""
+        object.__setattr__(self, "nights", Recosted(self.rebuilt, self.costs))
 
     def __call__(self, task: Task) -> Ran:
         """Replay it from the beginning, and measure what came of it."""
         sheds = {} if task.shedder == NOBODY else _SHEDS
         balancer = balancer_of(task, {**self.conf, **sheds})
-        again = recosted(self.rebuilt, self.costs[task.seed])
-        run = continuation(again, balancer, 0.0, task.seed).run
+        run = continuation(self.nights.at(task.seed), balancer, 0.0, task.seed).run
         return Ran(outcomes(run), run.is_cut, numbers(run))
 
 
