@@ -15,6 +15,7 @@ from trimtab.ingest.recording import open_recording
 from trimtab.lab.reconstruct.costs_by_usage import costs_by_usage
 from trimtab.lab.sizing.bundles import bundle_count
 from trimtab.report.size import render_size
+from trimtab.spark.runner import Cluster
 from trimtab.trials.recorded_cluster import RecordedCluster
 from trimtab.trials.rehearse.bar import Limits, bar_of, bar_text, strategy_of
 from trimtab.trials.rerun.command import reconstructed
@@ -68,7 +69,7 @@ def sized_by(start: Start, question: Question, output: Path, *, anew: bool) -> R
     with open_recording(Path(question.recording)) as recording, start() as spark:
         cluster, document = reconstructed(spark, recording)
         sizes = sizes_of(cluster, question)
-        outcome = {**_head(cluster, document, sizes, question), **_nothing()}
+        outcome = {**_head(spark, cluster, document, sizes, question), **_nothing()}
         if outcome["fidelity"]["is_trusted"]:
             grown = sizes.tasks([*map(_factor, GROWTHS)], min(_GROWN_SEEDS, question.n_seeds))
             tasks = sizes.tasks([1.0], question.n_seeds) | grown
@@ -88,11 +89,15 @@ def sizes_of(cluster: RecordedCluster, question: Question) -> Sizes:
 
 
 def _head(
-    cluster: RecordedCluster, document: Mapping[str, Any], sizes: Sizes, question: Question
+    spark: Cluster,
+    cluster: RecordedCluster,
+    document: Mapping[str, Any],
+    sizes: Sizes,
+    question: Question,
 ) -> dict[str, Any]:
     """Return what is known before anything is tried."""
     return {
-        **replayed(cluster, document, question.n_seeds),
+        **replayed(cluster, document, question.n_seeds, spark),
         "strategy": strategy_of(sizes.balancer),
         "bar": asdict(sizes.bar),
         "bar_text": bar_text(sizes.bar),
