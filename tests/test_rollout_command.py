@@ -27,7 +27,7 @@ HURRIED = (
     "import pytest, simulated_rollout; simulated_rollout.hurry(pytest.MonkeyPatch()); "
     "from trimtab.cli import main; main(prog_name='trimtab')"
 )
-QUICK = ("--every", "0.01s", "--warm", "0.01s", "--back-within", "2s")
+QUICK = ("--every", "0.01s", "--warm", "0.01s", "--back-within", "60s")
 
 
 @pytest.fixture
