@@ -14,6 +14,7 @@ import pyspark
 import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
+from kazoo.protocol.states import KeeperState
 from kazoo.security import make_digest_acl
 
 from tests.prometheus_server import free_port
@@ -298,6 +299,23 @@ def test_what_only_a_login_shows_is_recorded(asking: str, tmp_path: Path) -> Non
     assert counts.reports == 1
     texts = [path.read_text(encoding="utf-8") for path in folder.path.rglob("*") if path.is_file()]
     assert not any(SECRET in text for text in texts)
+
+
+def test_a_login_that_is_refused_before_anybody_looks_is_told_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(client: KazooClient) -> None:
+        client._session_callback(KeeperState.CONNECTED)  # as its connection does
+        client._session_callback(KeeperState.AUTH_FAILED)  # and just after that
+
+    monkeypatch.setattr(KazooClient, "start_async", refused)
+    found = access(tmp_path, f"zookeeperSasl=trimtab:{SECRET}")
+    message = r"zk://127\.0\.0\.1:1: it ended the connection at the login: see user and password"
+    with (
+        pytest.raises(GatherError, match=message),
+        opened_store("zk://127.0.0.1:1", 20.0, found.store),
+    ):
+        pass
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ from trimtab.live.apply.post import (
 from trimtab.live.control.entries import Asked
 from trimtab.live.control.view import TAKEN
 from trimtab.live.gather.access import GatherError
-from trimtab.live.gather.store_access import store_client, unreached
+from trimtab.live.gather.store_access import begun, store_client, unreached
 from trimtab.live.gather.watched_store import (
     ACL_CLOSED,
     NOTHING_ELSE,
@@ -272,8 +272,10 @@ def opened_store(
     client = store_client(servers, _SESSION_S, options)
     try:
         try:
-            client.start(timeout=within_s)
-            is_cluster = client.exists("/loadbalance") is not None
+            if not begun(client).wait(within_s):
+                raise KazooTimeoutError
+            # Without a time, what was asked at the moment of a refused login waits for ever.
+            is_cluster = client.exists_async("/loadbalance").get(timeout=within_s) is not None
         except (KazooTimeoutError, KazooException, OSError) as error:
             raise GatherError(f"{where}: {unreached(error, options, within_s)}") from None
         if not is_cluster:

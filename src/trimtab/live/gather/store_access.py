@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from kazoo.exceptions import (
     SessionClosedRequireSaslError,
 )
 from kazoo.handlers.threading import SequentialThreadingHandler
+from kazoo.protocol.states import KazooState
 from kazoo.security import READ_ACL_UNSAFE, make_acl, make_digest_acl
 
 from trimtab.files.errors import TrimtabError
@@ -56,6 +58,24 @@ def store_client(servers: str, timeout_s: float, options: Mapping[str, Any]) -> 
     # kazoo writes into what it is told.
     own = {**options, "sasl_options": {**options["sasl_options"]}, "handler": _Handler()}
     return KazooClient(hosts=servers, timeout=timeout_s, **own)
+
+
+def begun(client: KazooClient) -> threading.Event:
+    """Have a client connect, and return what is set once it was connected.
+
+    Quirks:
+        kazoo's own event is cleared when a server ends the connection at the login, which may be
+        before anybody has looked at it; then no server would seem to have answered.
+    """
+    once = threading.Event()
+
+    def on_state(state: KazooState) -> None:
+        if state == KazooState.CONNECTED:
+            once.set()
+
+    client.add_listener(on_state)
+    client.start_async()
+    return once
 
 
 def unreached(error: Exception, options: Mapping[str, Any], within_s: float) -> str:

@@ -39,7 +39,7 @@ from trimtab.live.gather.nodes import (
     NodeVersion,
     kind_of,
 )
-from trimtab.live.gather.store_access import store_client, unreached
+from trimtab.live.gather.store_access import begun, store_client, unreached
 
 #: Options of a ZooKeeper that takes whoever comes.
 NOTHING_ELSE: Mapping[str, Any] = {}
@@ -130,7 +130,7 @@ class WatchedStore:
     def _connect(self, servers: str) -> None:
         where = f"zk://{servers}"
         last = time.monotonic() + _ANSWER_S
-        is_there = self._client.start_async()
+        is_there = begun(self._client)
         while not is_there.wait(_LOOK_S):
             if self._is_over.is_set():
                 raise EndedError(where)
