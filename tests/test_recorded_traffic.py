@@ -57,7 +57,8 @@ def two_brokers(**changes: object) -> Recorder:
 
 def rates_of(told: Evidence, at_s: Floats) -> Floats:
     alive = lives(told.reports, HOST_S, STATS_S)
-    return traffic(told.lines, told.owners, alive, STATS_S, ZERO_S + at_s).rates
+    rates = traffic(told.lines, told.owners, alive, STATS_S, ZERO_S + at_s).rates
+    return np.stack(rates, axis=-1)
 
 
 def run_of(again: Rebuilt, balancer: Balancer, let_go_s: float) -> Run:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life
-from trimtab.lab.reconstruct.evidence import Averages, Evidence, Owners, Printed
+from trimtab.lab.reconstruct.evidence import Averages, Evidence, Lines, Owners, Printed
 from trimtab.lab.reconstruct.host_windows import percent
 from trimtab.lab.simulate.standing import Listed, Reported, Standing
 from trimtab.pulsar.leader.time_average import LONG_SAMPLES, SHORT_SAMPLES
@@ -153,13 +153,7 @@ def _last_reports(evidence: Evidence, lives: Sequence[Life], from_s: float) -> I
 def _listed(evidence: Evidence, rows: Ints, from_s: float, is_old: bool) -> Listed:
     """Return what some reports say of bundles, with the averages of some time."""
     lines, reports = evidence.lines, evidence.reports
-    parts = [
-        np.flatnonzero(
-            (lines.broker == reports.broker[row])
-            & (np.abs(lines.time_s - reports.time_s[row]) < _SAME_S)
-        )
-        for row in rows.tolist()
-    ]
+    parts = [_lines_of(lines, reports.broker[row], reports.time_s[row]) for row in rows.tolist()]
     mine = np.concatenate([np.empty(0, np.int64), *parts])
     bundle, rates = lines.bundle[mine], lines.rates[mine, :2]
     full = np.array([SHORT_SAMPLES, LONG_SAMPLES]) if is_old else np.zeros(2, np.int64)
@@ -167,6 +161,14 @@ def _listed(evidence: Evidence, rows: Ints, from_s: float, is_old: bool) -> List
     for i, row in _stored(evidence.averages, bundle, from_s):
         samples[i], average[i] = evidence.averages.samples[row], evidence.averages.rates[row]
     return Listed(bundle, lines.broker[mine], rates[:, 0], rates[:, 1], samples, average)
+
+
+def _lines_of(lines: Lines, broker: int, time_s: float) -> Ints:
+    """Return the rows of what a broker said at some time."""
+    sides = (time_s - 2 * _SAME_S, time_s + 2 * _SAME_S)
+    near = slice(*np.searchsorted(lines.time_s, sides).tolist())
+    is_same = np.abs(lines.time_s[near] - time_s) < _SAME_S
+    return np.asarray(near.start + np.flatnonzero((lines.broker[near] == broker) & is_same))
 
 
 def _stored(averages: Averages, bundles: Ints, from_s: float) -> Iterator[tuple[int, int]]:

@@ -105,30 +105,31 @@ def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
     alive = _from_the_beginning(alive, grid.from_s, float(evidence.lines.time_s[0]))
     middle_s = grid.end_s - grid.tick_s / 2
     wanting = traffic(evidence.lines, evidence.owners, alive, measured.stats_s, middle_s)
-    wanted, told_s = _of_all(wanting, len(evidence.bundles))
-    was_split = splits(evidence.bundles)
-    cut(wanted, was_split, evidence.lines, evidence.owners, grid.end_s)
+    wanting, was_split = _of_all(wanting, len(evidence.bundles)), splits(evidence.bundles)
+    cut(wanting.rates, was_split, evidence.lines, evidence.owners, grid.end_s)
     owner = owners_at(evidence.owners, len(evidence.bundles), grid.end_s)
     bundles, machines = (
-        _bundles(evidence, wanted, owner[0]),
+        _bundles(evidence, wanting.rates, owner[0]),
         _machines(evidence, alive, grid.from_s),
     )
     served = Served(
-        *(wanted[:, :, 0].copy(), wanted[:, :, 1].copy(), _sizes(wanted, bundles)),
+        *(*wanting.rates[:2], _sizes(wanting.rates, bundles)),
         *(bundles.topics, _producers(evidence)),
         *(owner, len(evidence.brokers)),
     )
     carried = carried_by(served, machines.nic, measured.write_quorum)
     windows = host_windows(evidence.reports, alive, measured.host_s)
     known = known_costs(evidence, Windows(measured.host_s, measured.stats_s))
-    usage = used(windows, carried, known, alive, grid)
+    usage, work = used(windows, carried, known, alive, grid)
     past = before(evidence, alive, grid.from_s, measured.shedding_s, measured.grace_s)
-    inference = Inference(alive, grid, measured.stats_s, told_s, usage, len(was_split), past)
+    inference = Inference(
+        alive, grid, measured.stats_s, wanting.told_s, usage, len(was_split), past
+    )
     return Rebuilt(
         grid=grid,
         world=_world(evidence, alive, grid, (priced(machines, usage.costs), bundles), seed),
         surroundings=RecordedSurroundings(
-            recorded_traffic(served, usage.costs),
+            traffic_of(served, work, usage.costs),
             RecordedOthers(usage.others),
             _begins(alive, measured, grid),
             standing(evidence, alive, grid.from_s, past),
@@ -218,13 +219,15 @@ def _from_the_beginning(lives: Sequence[Life], from_s: float, first_s: float) ->
     )
 
 
-def _of_all(wanting: Wanted, n_bundles: int) -> tuple[Floats, Floats]:
+def _of_all(wanting: Wanted, n_bundles: int) -> Wanted:
     """Return the traffic of all bundles; none for those of which no report tells."""
     missing = n_bundles - wanting.told_s.size
     if not missing:
-        return wanting.rates, wanting.told_s
-    rates = np.pad(wanting.rates, ((0, 0), (0, missing), (0, 0)))
-    return rates, np.pad(wanting.told_s, (0, missing))
+        return wanting
+    into, out, bytes_in, bytes_out = (
+        np.pad(each, ((0, 0), (0, missing))) for each in wanting.rates
+    )
+    return Wanted((into, out, bytes_in, bytes_out), np.pad(wanting.told_s, (0, missing)))
 
 
 def _machines(evidence: Evidence, lives: Sequence[Life], from_s: float) -> Machines:
@@ -245,19 +248,19 @@ def _machines(evidence: Evidence, lives: Sequence[Life], from_s: float) -> Machi
     return Machines(evidence.brokers, np.ones(n_brokers), nic, nothing, nothing, nothing, is_up)
 
 
-def _bundles(evidence: Evidence, wanted: Floats, owner: Ints) -> Bundles:
+def _bundles(evidence: Evidence, wanted: Sequence[Floats], owner: Ints) -> Bundles:
     n_bundles = len(evidence.bundles)
-    mean = wanted.mean(axis=0)
-    messages, bytes_ = mean[:, 0] + mean[:, 1], mean[:, 2] + mean[:, 3]
+    rate_in, rate_out, bytes_in, bytes_out = (each.mean(axis=0) for each in wanted)
+    messages, bytes_ = rate_in + rate_out, bytes_in + bytes_out
     topics = np.zeros(n_bundles)
     np.maximum.at(topics, evidence.lines.bundle, evidence.lines.topics)
     nothing, one = np.zeros(n_bundles), np.ones(n_bundles)
     return Bundles(
         names=evidence.bundles,
         owner=owner,
-        rate=mean[:, 0],
+        rate=rate_in,
         message_bytes=np.divide(bytes_, messages, out=one.copy(), where=messages > 0),
-        fan_out=np.divide(mean[:, 1], mean[:, 0], out=nothing.copy(), where=mean[:, 0] > 0),
+        fan_out=np.divide(rate_out, rate_in, out=nothing.copy(), where=rate_in > 0),
         topics=topics,
         entries_limit=one,
         cost=one,
@@ -276,11 +279,15 @@ def _producers(evidence: Evidence) -> Floats:
     return producers
 
 
-def _sizes(wanted: Floats, bundles: Bundles) -> Floats:
+def _sizes(wanted: Sequence[Floats], bundles: Bundles) -> Floats:
     """Return bytes a message, (n_ticks, n_bundles); the usual size where there are no messages."""
-    messages, bytes_ = wanted[:, :, 0] + wanted[:, :, 1], wanted[:, :, 2] + wanted[:, :, 3]
-    usual = np.broadcast_to(bundles.message_bytes, messages.shape).copy()
-    return np.divide(bytes_, messages, out=usual, where=messages > _MESSAGES_MIN)
+    rate_in, rate_out, bytes_in, bytes_out = wanted
+    sizes = np.tile(bundles.message_bytes, (len(rate_in), 1))
+    # Tick by tick: what all need at a time does not fit beside them.
+    for i, size in enumerate(sizes):
+        messages = rate_in[i] + rate_out[i]
+        np.divide(bytes_in[i] + bytes_out[i], messages, out=size, where=messages > _MESSAGES_MIN)
+    return sizes
 
 
 def _begins(lives: Sequence[Life], measured: Measured, grid: Grid) -> tuple[Begin, ...]:

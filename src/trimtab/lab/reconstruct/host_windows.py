@@ -32,12 +32,16 @@ def owners_at(owners: Owners, n_bundles: int, at_s: Floats) -> Ints:
 
     Before the first owner that is told, a bundle is taken to be that one's already.
     """
-    owner = np.full((at_s.size, n_bundles), -1)
-    for bundle in range(n_bundles):
-        mine = np.flatnonzero((owners.bundle == bundle) & (owners.broker >= 0))
-        if mine.size:
-            place = np.searchsorted(owners.time_s[mine], at_s, side="right") - 1
-            owner[:, bundle] = owners.broker[mine[np.maximum(place, 0)]]
+    kept = np.flatnonzero(owners.broker >= 0)
+    order = kept[np.argsort(owners.bundle[kept], kind="stable")]
+    bounds = np.searchsorted(owners.bundle[order], np.arange(n_bundles + 1))
+    count, first = np.diff(bounds), np.full(n_bundles, -1)
+    first[count > 0] = owners.broker[order[bounds[:-1][count > 0]]]
+    owner = np.tile(first, (at_s.size, 1))
+    for bundle in np.flatnonzero(count > 1).tolist():
+        mine = order[bounds[bundle] : bounds[bundle + 1]]
+        place = np.searchsorted(owners.time_s[mine], at_s, side="right") - 1
+        owner[:, bundle] = owners.broker[mine[np.maximum(place, 0)]]
     return owner
 
 

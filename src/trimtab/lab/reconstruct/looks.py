@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.costs import Look
+from trimtab.lab.costs.look import COUNTS
 from trimtab.lab.reconstruct.evidence import (
     Evidence,
     Lines,
@@ -69,13 +70,11 @@ def sorted_reports(reports: Reports, lines: Lines) -> Sorted:
     limit, usage = reports.limit[:, 0], reports.usage[:, 0]
     kept = np.flatnonzero(~reports.is_gone & (limit > 0) & ~np.isnan(usage))
     kept = kept[np.argsort(reports.time_s[kept], kind="stable")]
-    key = np.rec.fromarrays((reports.broker[kept], reports.time_s[kept]))
-    places = {each: i for i, each in enumerate(key.tolist())}
-    of = zip(lines.broker.tolist(), lines.time_s.tolist(), strict=True)
-    report = np.array([places.get(each, -1) for each in of], np.int64)
-    known = report >= 0
-    unknown = np.full((int(known.sum()), 1), np.nan)
-    counts = np.column_stack((lines.rates, lines.topics, lines.producers))[known]
+    report = _report_of(reports, kept, lines)
+    known = np.flatnonzero(report >= 0)
+    counts = np.full((known.size, len(COUNTS)), np.nan)
+    counts[:, :4] = lines.rates[known]
+    counts[:, 4], counts[:, 5] = lines.topics[known], lines.producers[known]
     return Sorted(
         reports.time_s[kept],
         reports.broker[kept],
@@ -84,8 +83,26 @@ def sorted_reports(reports: Reports, lines: Lines) -> Sorted:
         reports.started_s[kept],
         report[known],
         lines.bundle[known],
-        np.concatenate((counts, unknown), axis=1),
+        counts,
     )
+
+
+def _report_of(reports: Reports, kept: Ints, lines: Lines) -> Ints:
+    """Return at which of some reports each line stands, (n_lines,); -1 for those of no report.
+
+    Of several that a broker wrote at one time it is the last one.
+    """
+    if kept.size == 0:
+        return np.full(lines.time_s.size, -1)
+    times = np.unique(reports.time_s[kept])
+    count = 1 + int(max(reports.broker[kept].max(), lines.broker.max(initial=-1)))
+    key = np.searchsorted(times, reports.time_s[kept]) * count + reports.broker[kept]
+    order = np.argsort(key, kind="stable")
+    time = np.minimum(np.searchsorted(times, lines.time_s), times.size - 1)
+    wanted = time * count + lines.broker
+    place = np.maximum(np.searchsorted(key[order], wanted, side="right") - 1, 0)
+    is_same = (times[time] == lines.time_s) & (key[order][place] == wanted)
+    return np.where(is_same, order[place], -1)
 
 
 def looks(evidence: Evidence, every_s: float) -> Iterator[Look]:
@@ -94,14 +111,14 @@ def looks(evidence: Evidence, every_s: float) -> Iterator[Look]:
     changed = moves(evidence.owners)
     if reports.time_s.size == 0:
         return
-    begin_s = float(reports.time_s[0])
+    begin_s, line_s = float(reports.time_s[0]), reports.time_s[reports.report]
     count = int((reports.time_s[-1] - begin_s) // every_s) + 1
     for i in range(count):
         # Who moved before the first look is where it is since long.
         from_s = begin_s + i * every_s if i else -np.inf
         to_s = begin_s + (i + 1) * every_s
         now = slice(*np.searchsorted(changed.time_s, (from_s, to_s)).tolist())
-        look = _look(_stretch(reports, from_s, to_s), changed, now, to_s)
+        look = _look(_stretch(reports, line_s, (from_s, to_s)), changed, now, to_s)
         yield _measured(look, evidence.process_cpu, every_s)
 
 
@@ -124,11 +141,17 @@ def _measured(look: Look, used: ProcessCpu, window_s: float) -> Look:
     return dataclasses.replace(look, others=others)
 
 
-def _stretch(reports: Sorted, from_s: float, to_s: float) -> Sorted:
-    """Return the reports from some time on and before another, with their lines."""
-    first, last = np.searchsorted(reports.time_s, (from_s, to_s)).tolist()
+def _stretch(reports: Sorted, line_s: Floats, sides_s: tuple[float, float]) -> Sorted:
+    """Return the reports from some time on and before another, with their lines.
+
+    Args:
+        reports: all of them.
+        line_s: (n_lines,) when each line was said; they are in order of time, too.
+        sides_s: both times.
+    """
+    first, last = np.searchsorted(reports.time_s, sides_s).tolist()
     rows = slice(first, last)
-    lines = (reports.report >= first) & (reports.report < last)
+    lines = slice(*np.searchsorted(line_s, sides_s).tolist())
     return Sorted(
         reports.time_s[rows],
         reports.broker[rows],
@@ -151,8 +174,11 @@ def _look(reports: Sorted, changed: Moves, now: slice, time_s: float) -> Look:
     says = ~np.isnan(reports.started_s)
     started_s = np.full(broker.size, np.nan)
     started_s[of[says]] = reports.started_s[says]
-    of_line = np.stack((of[reports.report], reports.bundle))
-    (report, bundle), at = np.unique(of_line, axis=1, return_inverse=True)
+    # One number for both: to sort pairs takes far longer.
+    count = 1 + int(reports.bundle.max(initial=-1))
+    of_line = of[reports.report] * count + reports.bundle
+    different, at = np.unique(of_line, return_inverse=True)
+    report, bundle = np.divmod(different, max(1, count))
     counts = np.zeros((report.size, reports.counts.shape[1]))
     np.add.at(counts, at, reports.counts)
     return Look(

@@ -9,6 +9,7 @@ import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life, closed
 from trimtab.lab.reconstruct.evidence import Lines, Owners
+from trimtab.pulsar.leader.time_average import METRICS
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 # A window in which nobody published is doubted if somebody does so long before and after, in
@@ -18,15 +19,17 @@ _ABSENT_WINDOWS = 4.0
 _LATE_S = 3.0
 # For which a change lasts that comes at once, s.
 _JUMP_S = 1e-3
+# Bundles whose rates are laid side by side at a time: what stays near a core.
+_BUNDLES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What clients wanted of each bundle, and how much of that was told."""
 
-    #: (n_times, n_bundles, 4) messages/s and bytes/s, columns METRICS; 0 for a bundle that no
-    #: report tells of.
-    rates: Floats
+    #: (n_times, n_bundles) messages/s and bytes/s, one for each of METRICS; 0 for a bundle that
+    #: no report tells of.
+    rates: tuple[Floats, Floats, Floats, Floats]
     #: (n_bundles,) s of the windows that tell of it; in between its rates are joined by lines.
     told_s: Floats
 
@@ -46,23 +49,37 @@ def traffic(
     """
     end_s = window_ends(lines, lives, stats_s)
     n_bundles = int(max(lines.bundle.max(initial=-1), owners.bundle.max(initial=-1))) + 1
-    rates, told_s = np.zeros((at_s.size, n_bundles, 4)), np.zeros(n_bundles)
+    into, out, bytes_in, bytes_out = (np.zeros((at_s.size, n_bundles)) for _ in METRICS)
+    told_s = np.zeros(n_bundles)
     order = np.lexsort((lines.time_s, end_s, lines.bundle))
     bounds = np.searchsorted(lines.bundle[order], np.arange(n_bundles + 1))
-    for bundle in range(n_bundles):
-        rows = order[bounds[bundle] : bounds[bundle + 1]]
-        # Who comes to its first owner has been without one for nobody.
-        moved_s = owners.time_s[owners.bundle == bundle][1:]
-        kept = rows[_sound(lines, rows, end_s[rows], moved_s, stats_s)]
-        if kept.size == 0:
-            kept = rows
-        if kept.size:
-            windows = _windows(end_s[kept], stats_s)
-            told_s[bundle] = float((windows[1] - windows[0]).sum())
-            prompt_s = end_s[rows][lines.is_prompt[rows]]
-            is_prompt = np.isin(end_s[kept], prompt_s)
-            rates[:, bundle] = _joined(windows, lines.rates[kept], is_prompt, at_s)
-    return Wanted(rates, told_s)
+    changes, block = _changes(owners, n_bundles), np.empty((_BUNDLES, 4, at_s.size))
+    for first in range(0, n_bundles, _BUNDLES):
+        some = range(first, min(first + _BUNDLES, n_bundles))
+        block[:] = 0.0
+        for bundle in some:
+            rows = order[bounds[bundle] : bounds[bundle + 1]]
+            # Who comes to its first owner has been without one for nobody.
+            moved_s = owners.time_s[changes[bundle][1:]]
+            kept = rows[_sound(lines, rows, end_s[rows], moved_s, stats_s)]
+            if kept.size == 0:
+                kept = rows
+            if kept.size:
+                windows = _windows(end_s[kept], stats_s)
+                told_s[bundle] = float((windows[1] - windows[0]).sum())
+                prompt_s = end_s[rows][lines.is_prompt[rows]]
+                is_prompt = np.isin(end_s[kept], prompt_s)
+                _join(windows, lines.rates[kept], is_prompt, at_s, block[bundle - first])
+        for i, each in enumerate((into, out, bytes_in, bytes_out)):
+            each[:, some.start : some.stop] = block[: len(some), i].T
+    return Wanted((into, out, bytes_in, bytes_out), told_s)
+
+
+def _changes(owners: Owners, n_bundles: int) -> list[Ints]:
+    """Return the changes of each bundle's owner, in order of time."""
+    order = np.argsort(owners.bundle, kind="stable")
+    bounds = np.searchsorted(owners.bundle[order], np.arange(1, n_bundles))
+    return np.split(order, bounds)
 
 
 def window_ends(lines: Lines, lives: Sequence[Life], stats_s: float) -> Floats:
@@ -101,8 +118,8 @@ def _windows(end_s: Floats, stats_s: float) -> Floats:
     return np.stack((begin_s, end_s))
 
 
-def _joined(windows: Floats, rates: Floats, is_prompt: Flags, at_s: Floats) -> Floats:
-    """Return each window's mean over it, with lines between windows, (n_times, 4).
+def _join(windows: Floats, rates: Floats, is_prompt: Flags, at_s: Floats, out: Floats) -> None:
+    """Put each window's mean over it, with lines between windows, into `out`, (4, n_times).
 
     A broker writes as soon as its load has changed, so up to a window that was written
     there had been no change; to one that somebody asked for, or before which a write was
@@ -113,4 +130,5 @@ def _joined(windows: Floats, rates: Floats, is_prompt: Flags, at_s: Floats) -> F
     before = np.concatenate((rates[:1], rates[:-1]))
     knots = np.stack((from_s, begin_s, end_s), axis=1).reshape(-1)
     values = np.stack((before, rates, rates), axis=1).reshape(-1, 4)
-    return np.stack([np.interp(at_s, knots, values[:, i]) for i in range(4)], axis=1)
+    for i, each in enumerate(out):
+        each[:] = np.interp(at_s, knots, values[:, i])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,17 +47,20 @@ def splits(bundles: Sequence[str]) -> tuple[Split, ...]:
     return tuple(wholes)
 
 
-def cut(wanted: Floats, of: Sequence[Split], lines: Lines, owners: Owners, end_s: Floats) -> None:
+def cut(
+    wanted: Collection[Floats], of: Sequence[Split], lines: Lines, owners: Owners, end_s: Floats
+) -> None:
     """Let a bundle want nothing from its split on, and its pieces nothing before it.
 
-    Changes `wanted`, (n_ticks, n_bundles, 4).  A split is when one of the pieces is first told
+    Changes `wanted`, (n_ticks, n_bundles) each.  A split is when one of the pieces is first told
     of; `end_s` is when each tick ends.
     """
     for split in of:
         first_s = min(_first_s(piece, lines, owners) for piece in split.pieces)
         is_after = end_s >= first_s
-        wanted[is_after, split.bundle] = 0.0
-        wanted[np.ix_(~is_after, np.array(split.pieces))] = 0.0
+        for each in wanted:
+            each[is_after, split.bundle] = 0.0
+            each[np.ix_(~is_after, np.array(split.pieces))] = 0.0
 
 
 def _first_s(bundle: int, lines: Lines, owners: Owners) -> float:

@@ -79,13 +79,16 @@ def used(
     known: Knowledge,
     lives: Sequence[Life],
     grid: Grid,
-) -> Used:
-    """Return what brokers used, taken apart by costs that were learned.
+) -> tuple[Used, Floats]:
+    """Return what brokers used, taken apart by costs that were learned, and the work behind it.
 
     What the traffic of a window does not explain was used by something else in that
     window, and will be whoever owns the bundles: a broker that carries what it carried
     uses what it used.  Of a window that had begun before the first tick the rest stands for
     all of it.
+
+    Returns:
+        What was used, and the work of each bundle at its costs, (n_ticks, n_bundles).
     """
     is_told = (windows.to_s > grid.from_s + grid.tick_s / 2) & (windows.to_s <= grid.end_s[-1])
     rows = np.flatnonzero(is_told).tolist()
@@ -103,9 +106,11 @@ def used(
     told = means(usage, warm)
     overhead, idle = wire(bare, told[:, 1:])
     costs = likeliest(known, overhead)
-    modelled = np.concatenate((carried.served.cpu(costs)[None], overhead * carried.network()))
+    work = carried.served.work(costs)
+    cpu = carried.served.cpu_of(work, costs)
+    modelled = np.concatenate((cpu[None], overhead * carried.network()))
     rest = costs.rest[[broker for _, broker in warm]]
-    return Used(
+    taken_apart = Used(
         known=known,
         costs=costs,
         cpu=explained(told[:, 0], means(modelled[:1], warm)[:, 0] + rest),
@@ -115,6 +120,7 @@ def used(
         spans=spans,
         warm=warm,
     )
+    return taken_apart, work
 
 
 def means(values: Floats, spans: Sequence[Span]) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,15 @@ class Names:
         """Return the positions of many names."""
         return np.array([self.at(name) for name in names], np.int64)
 
+    def of(self, column: pa.ChunkedArray) -> Ints:
+        """Return the positions of the names in a column, each of which is looked up once."""
+        is_coded = pa.types.is_dictionary(column.type)
+        coded = (column if is_coded else column.dictionary_encode()).combine_chunks()
+        # What stands for null is the last one: -1.
+        place = np.append(self.all(coded.dictionary.to_pylist()), -1)
+        at = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return np.asarray(place[at], np.int64)
+
 
 def rows(tables: Path, name: str, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """Return the rows of a small table, whole or some of its columns."""
@@ -51,6 +60,14 @@ def stored_table(tables: Path, name: str, columns: Sequence[str] | None = None) 
     if places:
         table = table.sort_by([(place, "ascending") for place in places])
     return table.select(names)
+
+
+def coded_table(
+    tables: Path, name: str, columns: Sequence[str], words: Collection[str]
+) -> pa.Table:
+    """Return columns of a large table as they lie, those of words as numbers of different ones."""
+    form = ds.ParquetFileFormat(dictionary_columns=words)
+    return ds.dataset(**located(tables / name), format=form).to_table(columns=list(columns))
 
 
 def seconds(times: pa.ChunkedArray) -> Floats:

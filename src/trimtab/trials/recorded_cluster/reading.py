@@ -33,6 +33,7 @@ from trimtab.pulsar.model import RESOURCES, Flags, Floats
 from trimtab.pulsar.settings.load_manager import LoadManagerSettings
 from trimtab.trials.recorded_cluster.columns import (
     Names,
+    coded_table,
     floats,
     rows,
     seconds,
@@ -50,6 +51,11 @@ _OF_UNLOAD = timedelta(seconds=20)
 _PROCESS_CPU = "process_cpu_seconds_total"
 # What tells one report from any other; those of its bundles have the first two.
 _REPORT = ("file", "line", "broker", "version", "written", "time")
+# What else is asked of reports, and what of their rows on bundles, of which there are many.
+_OF_HOST = tuple(f"{name}_{which}" for which in ("usage", "limit") for name in RESOURCES)
+_OF_REPORT = (*_REPORT, "origin", "is_gone", "started", *_OF_HOST)
+_WORDS = ("file", "broker", "bundle")
+_OF_BUNDLE = (*_WORDS, "line", "time", "written", *METRICS, "topics", "producers")
 
 
 def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Evidence:
@@ -61,7 +67,7 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     reports, bundle_rows = _best_reports(tables, spans)
     ownership = best_rows(rows(tables, "ownership"), spans)
     release = document["release"]
-    bundle_names = set(bundle_rows["bundle"].to_pylist()) | {
+    bundle_names = set(pc.unique(bundle_rows["bundle"]).to_pylist()) | {
         row["bundle"] for row in ownership if row["bundle"]
     }
     bundles = Names([name for name in bundle_names if not is_system_bundle(name, release)])
@@ -135,25 +141,36 @@ def _is_logged(tables: Path, logs: Collection[str], leaders: Set[str]) -> bool:
 
 def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Table]:
     """Return the reports and their rows on bundles, without those that a better source has, too."""
-    reports, bundle_rows = (
-        stored_table(tables, "load_reports"),
-        stored_table(tables, "bundle_reports"),
-    )
+    reports = stored_table(tables, "load_reports", _OF_REPORT)
+    bundle_rows = coded_table(tables, "bundle_reports", _OF_BUNDLE, _WORDS)
     all_reports = [row | {"at": i} for i, row in enumerate(reports.select(_REPORT).to_pylist())]
     best = best_rows(all_reports, spans)
     if len(best) < len(all_reports):
         reports = reports.take([row["at"] for row in best])
-        bundle_rows = bundle_rows.join(
-            reports.select(["file", "line"]), ["file", "line"], join_type="left semi"
-        )
+        places = {(row["file"], row["line"]) for row in best}
+        bundle_rows = bundle_rows.filter(pa.array(_among(bundle_rows, places)))
     return _in_order(reports), _in_order(bundle_rows)
 
 
 def _in_order(table: pa.Table) -> pa.Table:
-    """Return rows in order of the time at which they were so."""
-    written = pc.coalesce(table["written"], table["time"])
-    place = [(name, "ascending") for name in ("heard", "file", "line")]
-    return table.append_column("heard", written).sort_by(place)
+    """Return rows in order of the time at which they were so, then of file and line."""
+    heard = pc.coalesce(table["written"], table["time"])
+    table = table.append_column("heard", heard)
+    files = Names(pc.unique(table["file"]).to_pylist())
+    keys = (table["line"].to_numpy(), files.of(table["file"]), heard.cast(pa.int64()).to_numpy())
+    order = np.lexsort(keys)
+    # Mostly they were written so.
+    return table if (np.diff(order) == 1).all() else table.take(pa.array(order))
+
+
+def _among(table: pa.Table, places: Set[tuple[str, int]]) -> Flags:
+    """Return which rows are of some files and lines, (n_rows,)."""
+    files = Names([file for file, _ in places])
+    count = 1 + max((line for _, line in places), default=0)
+    wanted = np.array([count * files.at(file) + line for file, line in places], np.int64)
+    file, line = files.of(table["file"]), table["line"].to_numpy()
+    is_near: Flags = (file >= 0) & (line < count)
+    return np.asarray(is_near & np.isin(count * file + line, wanted))
 
 
 def _reports(table: pa.Table, brokers: Names) -> Reports:
@@ -179,16 +196,15 @@ def _prompt(reports: pa.Table, bundle_rows: pa.Table) -> Flags:
             if row["version"] in (0, last.get(row["broker"], -1) + 1):
                 prompt.add((row["file"], row["line"]))
             last[row["broker"]] = row["version"]
-    places = zip(bundle_rows["file"].to_pylist(), bundle_rows["line"].to_pylist(), strict=True)
-    return np.array([place in prompt for place in places], np.bool_)
+    return _among(bundle_rows, prompt)
 
 
 def _lines(table: pa.Table, is_prompt: Flags, brokers: Names, bundles: Names) -> Lines:
-    bundle = bundles.all(table["bundle"].to_pylist())
+    bundle = bundles.of(table["bundle"])
     is_known = bundle >= 0
     return Lines(
         time_s=seconds(table["heard"])[is_known],
-        broker=brokers.all(table["broker"].to_pylist())[is_known],
+        broker=brokers.of(table["broker"])[is_known],
         bundle=bundle[is_known],
         rates=np.stack([floats(table[name]) for name in METRICS], axis=1)[is_known],
         topics=np.nan_to_num(floats(table["topics"]))[is_known],

@@ -20,6 +20,8 @@ from trimtab.pulsar.model import Floats, Ints, NoCandidatesError, UnreportedCand
 
 # Rounds are the same if their times differ by less, s: times are stored as floats.
 _SAME_S = 1e-3
+# Ticks whose traffic is added up at a time.
+_TICKS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,11 @@ def free_run(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> 
 def carried(rebuilt: Rebuilt, owner: Ints) -> Floats:
     """Return messages/s added up by owner, (n_ticks, n_brokers)."""
     traffic = rebuilt.surroundings.traffic
-    both = traffic.rate_in + traffic.rate_out
-    return by_broker(both, owner, len(rebuilt.world.machines.names))
+    into, out = traffic.rate_in, traffic.rate_out
+    # Some ticks at a time: the sum of both does not fit beside them in each worker.
+    parts = [slice(first, first + _TICKS) for first in range(0, len(into), _TICKS)]
+    count = len(rebuilt.world.machines.names)
+    return np.concatenate([by_broker(into[at] + out[at], owner[at], count) for at in parts])
 
 
 def _is_placed(simulation: Simulation, time_s: float, bundle: int, target: int) -> bool:
