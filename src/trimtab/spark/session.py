@@ -203,6 +203,8 @@ def _configuration(cores: int, master: str) -> SparkConf:
                 ("spark.sql.shuffle.partitions", str(2 * cores)),
                 # A task's round trip to Python costs 8 ms so, and 26 ms over TCP.
                 ("spark.python.unix.domain.socket.enabled", "true"),
+                # YARN's folder of a container is longer than a socket's name may be.
+                ("spark.python.unix.domain.socket.dir", "/tmp"),
                 ("spark.sql.execution.arrow.pyspark.enabled", "true"),
                 # A row may hold a thousand packed ones: count bytes, not rows.
                 ("spark.sql.execution.arrow.maxBytesPerBatch", str(64 << 20)),
