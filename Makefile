@@ -172,6 +172,10 @@ oracle-simulated: $(READY) ## hold simulated rounds of TransferShedder, and the 
 vectors: $(READY) ## ask every vector of tests/golden of its release again, and write it there
 	@PYTHONPATH=testbed $(RUN) oracle.golden
 
+.PHONY: yarn-check
+yarn-check: $(READY) ## the same bytes on Hadoop's small YARN cluster as on this machine
+	@PYTHONPATH=testbed $(RUN) yarn.check
+
 .PHONY: bench
 bench: $(READY) ## measure beside Pulsar's own classes, and rewrite docs/performance.md (ONLY=... a part; BROKERS=..., HOURS=... of a night)
 	@PYTHONPATH=testbed $(RUN) bench $(if $(ONLY),--only $(ONLY)) $(if $(BROKERS),--brokers $(BROKERS)) $(if $(HOURS),--hours $(HOURS))

@@ -180,6 +180,29 @@ def alone(
     )
 
 
+@pytest.mark.slow
+@pytest.mark.spark
+def test_workers_start_where_the_folder_for_temporary_files_has_a_long_name(
+    tmp_path: Path, recordings: Path
+) -> None:
+    # As a container of YARN has it: longer than the name of a Unix socket may be.
+    temporary = tmp_path / ("t" * 120)
+    temporary.mkdir()
+    environment = os.environ | {"JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={temporary}"}
+
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, recordings / "mixed", tmp_path / "tables"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "tables" / "accounting.json").is_file()
+
+
 @pytest.mark.spark
 def test_session_starts_without_a_java_on_the_machine(
     alone: tuple[subprocess.CompletedProcess[str], Path],

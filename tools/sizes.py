@@ -46,7 +46,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "size.md"
 KEPT = ROOT / "build" / "sizes"
 WORLDS = 200
-#: The first world, drawn from the commit that froze what is judged, 812efb3e: nothing of it had been seen.
+#: The first world, drawn from the commit that froze what is judged, 812efb3e: nothing of it had
+#: been seen.
 FIRST = 529135
 SEEDS = 30
 #: Nights of a world, of which more than half must keep to the bar: what came of few is luck.
