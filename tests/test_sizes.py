@@ -34,15 +34,16 @@ def need(monkeypatch: pytest.MonkeyPatch, kept: Kept) -> tuple[int | None, int]:
 
 
 def test_most_nights_say_what_a_world_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    needs = (4, 9, 6, 5, 12)
-    assert need(monkeypatch, lambda place, count: count >= needs[place])[0] == 6
+    needs = (4, 9, 6, 5, 12, 7, 8, 10, 3, 11, 13, 2, 14, 15, 16)
+    assert len(needs) == sizes.NIGHTS
+    assert need(monkeypatch, lambda place, count: count >= needs[place])[0] == 9
 
 
 def test_one_night_of_bad_luck_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     found, tried = need(monkeypatch, lambda place, count: count >= 5 and (place, count) != (0, 20))
     assert found == 5
-    # Three nights that agree leave nothing to ask of the others.
-    assert tried == 3 * (24 - 3) + 1
+    # Nights that agree and are more than half leave nothing to ask of the others.
+    assert tried == (sizes.NIGHTS // 2 + 1) * (24 - 3) + 1
 
 
 def test_a_world_that_no_number_suffices_has_no_need(monkeypatch: pytest.MonkeyPatch) -> None:
