@@ -3,8 +3,8 @@
     python -m tools.recorded_moves build/moves               # what may be tuned on
     python -m tools.recorded_moves build/moves --held-out    # the other half: once, at the end
 
-Each move is predicted by what was known before it and held against what both brokers used five
-minutes later.  Which moves are held out was written down before any of them was made.
+Each move is predicted by what was known before it and held against what both brokers used in the
+second minute after it.  Which moves are held out was written down before any of them was made.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from trimtab.ingest.recording import open_recording
 from trimtab.lab.costs.arithmetic import half_width
 from trimtab.spark.session import opened_spark
 from trimtab.trials.backtest.command import read_evidence
-from trimtab.trials.backtest.walk import Scored, backtest
+from trimtab.trials.backtest.walk import Scored, backtest, horizons
 
 #: s by which a move that was seen may be from the one that was asked for.
-_NEAR_S = 90.0
-_MINUTES = 5
+_NEAR_S = 60.0
+_MINUTES = 1.5
 _SHARES = (0.5, 0.8, 0.9)
 
 
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
         opened_spark(cores=2, master=None) as spark,
     ):
         evidence, windows = read_evidence(spark, recording)
-    run = backtest(evidence, windows)
+    run = backtest(evidence, windows, horizons([_MINUTES]))
     moves = told(folder, held_out=len(arguments) == 2)
     ends = list(of_moves(moves, run.scored, evidence.brokers))
     print(f"{len(moves)} moves made, {len(ends)} ends scored; not scored: {run.skipped or 'none'}")

@@ -10,13 +10,24 @@ import click
 
 from trimtab.cli.arguments import json_option, spark_options
 from trimtab.cli.output import say, say_as_is
+from trimtab.cli.values import Duration
 
 
 @click.command()
 @click.argument("recordings", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option(
+    "--after", "after_s", type=Duration(), multiple=True,
+    help="How long after a move it is looked at again; 5m and 30m if not given.",
+)  # fmt: skip
 @json_option("Print JSON instead of the tables.")
 @spark_options
-def backtest(recordings: tuple[Path, ...], as_json: bool, cores: int, master: str | None) -> None:
+def backtest(
+    recordings: tuple[Path, ...],
+    after_s: tuple[float, ...],
+    as_json: bool,
+    cores: int,
+    master: str | None,
+) -> None:
     """Predict each move of a recorded night from what was known before it.
 
     Walks through recorded time, learns what traffic costs from the past only, and says what
@@ -33,18 +44,21 @@ def backtest(recordings: tuple[Path, ...], as_json: bool, cores: int, master: st
     Examples:
       trimtab backtest recordings/uniform recordings/threshold recordings/avg
       trimtab backtest recordings/uniform --json | jq '.recordings[].scores'
+      trimtab backtest recordings/avg --after 90s
     """
     from trimtab.ingest.recording import open_recording
+    from trimtab.pulsar.model import MINUTE_S
     from trimtab.spark.choice import opened_runner
     from trimtab.trials.backtest.command import documents, read_evidence
     from trimtab.trials.backtest.lines import lines
+    from trimtab.trials.backtest.walk import horizons
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_recording(path)) for path in recordings]
         files = [path for each in opened for path in each.paths]
         spark = stack.enter_context(opened_runner(files, cores=cores, master=master))
         read = [(each.name, *read_evidence(spark, each)) for each in opened]
-    document = documents(read)
+    document = documents(read, horizons([after / MINUTE_S for after in after_s]))
     if as_json:
         say_as_is(json.dumps(document, indent=1))
         return

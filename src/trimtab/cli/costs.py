@@ -18,9 +18,6 @@ from trimtab.cli.values import Duration
 if TYPE_CHECKING:
     from trimtab.live.gather import Access, GatherRequest
 
-# Brokers measure once a minute; asked three times in it, no window of theirs is missed.
-_EVERY_S = 20.0
-
 
 @click.command()
 @click.argument("recording", type=click.Path(path_type=Path), required=False)
@@ -28,6 +25,10 @@ _EVERY_S = 20.0
 @click.option(
     "--for", "duration", type=Duration(), default="30m", show_default=True,
     help="With --admin: how long.",
+)  # fmt: skip
+@click.option(
+    "--every", "every_s", type=Duration(), default="20s", show_default=True,
+    help="With --admin: how often; brokers measure once a minute, and no window is to be missed.",
 )  # fmt: skip
 @CLIENT_CONF
 @WATCHED_STORE
@@ -40,6 +41,7 @@ def costs(
     recording: Path | None,
     admin: str | None,
     duration: float,
+    every_s: float,
     client_conf: Path | None,
     metadata: str | None,
     no_host_check: bool,
@@ -87,7 +89,7 @@ def costs(
         if recording is None:
             address, access = cluster_access(admin, client_conf, no_host_check=no_host_check)
             recording = Path(scratch) / "recording"
-            cluster = _gathered(_request(address, metadata, duration), access, recording)
+            cluster = _gathered(_request(address, metadata, duration, every_s), access, recording)
         with (
             open_recording(recording) as opened,
             opened_runner(opened.paths, cores=cores, master=master) as spark,
@@ -106,15 +108,17 @@ def costs(
         say(line)
 
 
-def _request(address: str, metadata: str | None, duration_s: float) -> GatherRequest:
+def _request(
+    address: str, metadata: str | None, duration_s: float, every_s: float
+) -> GatherRequest:
     from trimtab.live.gather import GatherRequest
 
     return GatherRequest(
         admin=address,
         metadata=metadata,
         duration_s=duration_s,
-        every_s=_EVERY_S,
-        metrics_every_s=_EVERY_S,
+        every_s=every_s,
+        metrics_every_s=every_s,
     )
 
 

@@ -17,7 +17,7 @@ from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.looks import looks
 from trimtab.spark.runner import Runner, plain_faults, progress
 from trimtab.trials.backtest.summary import summaries
-from trimtab.trials.backtest.walk import Backtest, Scored, backtest
+from trimtab.trials.backtest.walk import USUAL, Backtest, Horizons, Scored, backtest
 from trimtab.trials.recorded_cluster import evidence, refuse_unrecorded
 
 
@@ -39,7 +39,9 @@ def read_evidence(spark: Runner, recording: Recording) -> tuple[Evidence, Window
     return known, Windows(measured.host_s, measured.stats_s)
 
 
-def documents(read: Iterable[tuple[str, Evidence, Windows]]) -> dict[str, Any]:
+def documents(
+    read: Iterable[tuple[str, Evidence, Windows]], ahead: Horizons = USUAL
+) -> dict[str, Any]:
     """Return how good predictions were in each recording, and in all together.
 
     Properties:
@@ -47,7 +49,7 @@ def documents(read: Iterable[tuple[str, Evidence, Windows]]) -> dict[str, Any]:
     """
     parts, scored = [], list[Scored]()
     for name, known, windows in read:
-        run = backtest(known, windows)
+        run = backtest(known, windows, ahead)
         parts.append(_part(name, known, windows, run))
         scored += run.scored
     return {"recordings": parts, "all": _together(parts, scored)}

@@ -33,7 +33,7 @@ def _together(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 def _scores(row: Mapping[str, Any]) -> Iterator[str]:
     who = "brokers that bundles left or came to" if row["of"] == "moves" else "untouched brokers"
     yield (
-        f"  {who}, after {row['minutes']} minutes: {row['brokers']}, "
+        f"  {who}, after {row['minutes']:g} minutes: {row['brokers']}, "
         f"which changed by {_number(row['measured_change_points'])} points on average"
     )
     yield "                      level off         change off        predicted / came"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,16 +13,36 @@ from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.looks import Moves, Sorted, looks, moves, sorted_reports
 from trimtab.pulsar.model import MINUTE_S, Ints
 
-#: Minutes after which a move is looked at again, and those after which brokers that nobody
-#: touched are.
-MOVE_MIN = (5, 30)
-CALM_MIN = (5, 30, 60)
 # Moves that are so close to each other are one, s.
 _AT_ONCE_S = 60.0
-# s of which the usage is averaged that a prediction is held against.
-_AVERAGED_S = 120.0
 # s between predictions of brokers that nobody touches.
 _CALM_EVERY_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Horizons:
+    """How far predictions look ahead that are held against what came, minutes."""
+
+    #: From a move on.
+    moves: tuple[float, ...] = (5, 30)
+    #: Of brokers that nobody touched.
+    calm: tuple[float, ...] = (5, 30, 60)
+    #: s of which the usage is averaged that a prediction is held against.
+    averaged_s: float = 120.0
+
+
+USUAL = Horizons()
+
+
+def horizons(minutes: Sequence[float]) -> Horizons:
+    """Return how far predictions look ahead if they look so many minutes ahead; `USUAL` of none.
+
+    Usage is averaged over two thirds of the shortest, and over the usual time at most.
+    """
+    if not minutes:
+        return USUAL
+    averaged_s = min(USUAL.averaged_s, min(minutes) * MINUTE_S * 2.0 / 3.0)
+    return Horizons(tuple(minutes), tuple(minutes), averaged_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +51,7 @@ class Scored:
 
     #: Whether bundles moved there; where none did, the change is the drift.
     is_move: bool
-    minutes: int
+    minutes: float
     time_s: float
     broker: int
     #: Bundles that came or went until then.
@@ -58,9 +78,9 @@ class Backtest:
     skipped: dict[str, int]
 
 
-def backtest(evidence: Evidence, windows: Windows) -> Backtest:
+def backtest(evidence: Evidence, windows: Windows, ahead: Horizons = USUAL) -> Backtest:
     """Return the predictions of a walk through a recording; each knows only what was before it."""
-    walk = _Walk(evidence, windows)
+    walk = _Walk(evidence, windows, ahead)
     known = nothing_known(evidence.brokers, evidence.bundles)
     scored = list[Scored]()
     for look in looks(evidence, windows.host_s):
@@ -75,8 +95,9 @@ def backtest(evidence: Evidence, windows: Windows) -> Backtest:
 class _Walk:
     """What a recording says later, which no prediction may know."""
 
-    def __init__(self, evidence: Evidence, windows: Windows) -> None:
+    def __init__(self, evidence: Evidence, windows: Windows, ahead: Horizons) -> None:
         self.windows = windows
+        self.ahead = ahead
         self.reports: Sorted = sorted_reports(evidence.reports, evidence.lines)
         self.changed: Moves = moves(evidence.owners)
         gone = evidence.reports.is_gone
@@ -94,7 +115,7 @@ class _Walk:
         near = look.moved_s <= time_s + _AT_ONCE_S
         touched = np.unique(np.concatenate((look.moved_from[near], look.moved_to[near])))
         self._last_s = float(look.moved_s.max())
-        for minutes in MOVE_MIN:
+        for minutes in self.ahead.moves:
             yield from self._at(known, touched[touched >= 0], time_s, minutes)
 
     def calm(self, known: Knowledge) -> Iterator[Scored]:
@@ -102,8 +123,8 @@ class _Walk:
         if known.time_s - self._calm_s < _CALM_EVERY_S:
             return
         self._calm_s = known.time_s
-        for minutes in CALM_MIN:
-            until_s = known.time_s + minutes * MINUTE_S + _AVERAGED_S / 2
+        for minutes in self.ahead.calm:
+            until_s = known.time_s + minutes * MINUTE_S + self.ahead.averaged_s / 2
             between = self._between(known.time_s - self.windows.settled_s, until_s)
             moved = np.concatenate((self.changed.source[between], self.changed.target[between]))
             calm = np.setdiff1d(np.arange(len(known.broker_names)), moved)
@@ -113,7 +134,9 @@ class _Walk:
     def _between(self, from_s: float, to_s: float) -> slice:
         return slice(*np.searchsorted(self.changed.time_s, (from_s, to_s)).tolist())
 
-    def _at(self, known: Knowledge, touched: Ints, time_s: float, minutes: int) -> Iterator[Scored]:
+    def _at(
+        self, known: Knowledge, touched: Ints, time_s: float, minutes: float
+    ) -> Iterator[Scored]:
         """Yield brokers some time after a move, with all moves that were made until then."""
         until_s = time_s + minutes * MINUTE_S - self.windows.settled_s
         between = self._between(time_s, until_s)
@@ -126,7 +149,7 @@ class _Walk:
         known: Knowledge,
         brokers: Ints,
         time_s: float,
-        minutes: int,
+        minutes: float,
         made: tuple[Ints, Ints],
     ) -> Iterator[Scored]:
         bundle, to = made
@@ -137,9 +160,9 @@ class _Walk:
             known, brokers, (bundle[moved & ~unknown], to[moved & ~unknown]), minutes
         )
         for broker, row in ours.items():
-            after_s = time_s + minutes * MINUTE_S
-            measured = self._mean(broker, after_s - _AVERAGED_S / 2, after_s + _AVERAGED_S / 2)
-            before = self._mean(broker, time_s - _AVERAGED_S, time_s)
+            after_s, averaged_s = time_s + minutes * MINUTE_S, self.ahead.averaged_s
+            measured = self._mean(broker, after_s - averaged_s / 2, after_s + averaged_s / 2)
+            before = self._mean(broker, time_s - averaged_s, time_s)
             reason = self._reason(known, broker, time_s, after_s)
             if broker in of_unknown:
                 reason = "a bundle of unknown traffic moved"
@@ -149,7 +172,7 @@ class _Walk:
                 if bundle.size:
                     self.skipped[reason] = self.skipped.get(reason, 0) + 1
                 continue
-            noise = known.brokers.window_variance[broker] * self.windows.host_s / _AVERAGED_S
+            noise = known.brokers.window_variance[broker] * self.windows.host_s / averaged_s
             yield Scored(
                 bool(bundle.size),
                 minutes,
@@ -166,7 +189,7 @@ class _Walk:
             )
 
     def _predicted(
-        self, known: Knowledge, brokers: Ints, made: tuple[Ints, Ints], minutes: int
+        self, known: Knowledge, brokers: Ints, made: tuple[Ints, Ints], minutes: float
     ) -> dict[int, tuple[float, float, float, float, float, int]]:
         """Return by broker: before, after, deviations of both, variance by itself, bundles."""
         bundle, to = made
@@ -194,7 +217,8 @@ class _Walk:
         if np.isnan(known.brokers.level[broker]):
             return "nothing measured of the broker before"
         mine = self.reports.broker == broker
-        began = self.reports.started_s[mine & (self.reports.time_s <= after_s + _AVERAGED_S)]
+        near = self.reports.time_s <= after_s + self.ahead.averaged_s
+        began = self.reports.started_s[mine & near]
         # A start that nobody had told of before what is known is none.
         if (began > max(known.brokers.started_s[broker] + 1.0, known.time_s)).any():
             return "the broker began anew"
