@@ -15,17 +15,17 @@ from tools.recorded_moves import of_moves, summed_up, told
 from trimtab.trials.backtest.walk import Scored
 
 BROKER_IDS = ("a:8080", "b:8080", "c:8080")
-END = Scored(True, 5, 1000.0, 0, 1, 40.0, 38.0, 0.5, 0.7, 40.0, 37.5, -5.0)
+END = Scored(True, 1.5, 1000.0, 0, 1, 40.0, 38.0, 0.5, 0.7, 40.0, 37.5, -5.0)
 
 
 def test_the_same_seed_gives_the_same_schedule_and_another_another() -> None:
-    assert schedule(3, 64) == schedule(3, 64)
-    assert schedule(3, 64).slots != schedule(4, 64).slots
+    assert schedule(3, 72) == schedule(3, 72)
+    assert schedule(3, 72).slots != schedule(4, 72).slots
 
 
 def test_every_move_goes_back_and_at_once_none_shares_a_broker() -> None:
-    plan = schedule(1, 64)
-    assert sum(len(slot.moves) for slot in plan.slots) == 64
+    plan = schedule(1, 72)
+    assert sum(len(slot.moves) for slot in plan.slots) == 72
     for there, back in zip(plan.slots[::2], plan.slots[1::2], strict=True):
         assert [(to, source) for source, to, _ in there.moves] == [
             (source, to) for source, to, _ in back.moves
@@ -38,7 +38,7 @@ def test_every_move_goes_back_and_at_once_none_shares_a_broker() -> None:
 
 
 def test_half_is_held_out_of_the_steady_and_of_the_varying_load_and_of_whatever_is_done() -> None:
-    plan = schedule(1, 64)
+    plan = schedule(1, 72)
     varies = [slot.at_s > plan.varies_from_s for slot in plan.slots]
     for is_varying in (False, True):
         part = [s for s, is_so in zip(plan.slots, varies, strict=True) if is_so is is_varying]
@@ -48,12 +48,12 @@ def test_half_is_held_out_of_the_steady_and_of_the_varying_load_and_of_whatever_
 
 
 def test_the_load_is_steady_first_and_then_varies(tmp_path: Path) -> None:
-    plan = schedule(1, 64)
+    plan = schedule(1, 72)
     path = tmp_path / "load.toml"
     path.write_text(profile(plan), encoding="utf-8")
     (group,) = read_profile(path)
-    assert group.rate(100.0) == group.rate(plan.varies_from_s) == 900.0
-    later = [group.rate(second) for second in np.arange(plan.varies_from_s + 60, plan.end_s, 240.0)]
+    assert group.rate(100.0) == group.rate(plan.varies_from_s) == 1000.0
+    later = [group.rate(second) for second in np.arange(plan.varies_from_s + 60, plan.end_s, 200.0)]
     assert np.std(later) > 150.0
 
 

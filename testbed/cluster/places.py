@@ -42,7 +42,11 @@ def make_for_broker(state: State, number: int) -> None:
 
 
 def beginning(state: State, name: str) -> list[str]:
-    """Return what the command line of a process begins with, so that it is where it should be."""
+    """Return what the command line of a process begins with, so that it is where it should be.
+
+    Quirks:
+        A broker on one processor counts that as all there are, and its usage is percent of it.
+    """
     if state.mode == "plain":
         return []
     number = name.removeprefix("broker")
@@ -51,7 +55,8 @@ def beginning(state: State, name: str) -> list[str]:
     spare = state.folder / "cgroup"
     spare.mkdir(exist_ok=True)
     inside = kernel.in_namespace(int(number), spare)
-    return [*kernel.in_groups(kernel.groups("broker", int(number))), *inside]
+    on = [] if state.broker_processor is None else ["taskset", "-c", str(state.broker_processor)]
+    return [*kernel.in_groups(kernel.groups("broker", int(number))), *on, *inside]
 
 
 def settings(state: State) -> dict[str, str]:

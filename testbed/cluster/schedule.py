@@ -11,12 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-BROKERS = 4
+BROKERS = 6
 #: s before the first moves: processes that are young compile themselves.
-WARM_S = 720.0
-#: s from one slot to the next: five minutes after which a move is scored, a minute over which
-#: usage is averaged then, and what the move itself takes.
-SLOT_S = 400.0
+WARM_S = 480.0
+#: s from one slot to the next: a minute after a move usage is averaged, for another minute.
+SLOT_S = 120.0
 #: Every second pair of slots is held out: what was moved in one goes back in the other.
 RULE = "slot // 2 is odd: held out; else tuned on"
 
@@ -70,7 +69,7 @@ class Schedule:
 
 
 def schedule(seed: int, n_moves: int, warm_s: float = WARM_S, slot_s: float = SLOT_S) -> Schedule:
-    """Return what happens, two moves a slot, there and back.
+    """Return what happens, three moves a slot, there and back.
 
     Half of the moves come while the load is steady, half while it varies; in each half first
     nothing is wrong, then a broker has been restarted, one is slowed, and one has a neighbour.
@@ -80,15 +79,12 @@ def schedule(seed: int, n_moves: int, warm_s: float = WARM_S, slot_s: float = SL
         What is held out depends on nothing that is measured.
     """
     random = np.random.default_rng([seed, int.from_bytes(hashlib.sha256(b"moves").digest()[:4])])
-    n_pairs = max(1, -(-n_moves // 4))
+    n_pairs = max(1, -(-n_moves // BROKERS))
     slots, at_s = list[Slot](), warm_s
     for pair in range(n_pairs):
         brokers = (random.permutation(BROKERS) + 1).tolist()
-        picks = random.random(2).tolist()
-        there = tuple(
-            (source, target, pick)
-            for (source, target), pick in zip((brokers[:2], brokers[2:]), picks, strict=True)
-        )
+        picks = random.random(BROKERS // 2).tolist()
+        there = tuple(zip(brokers[::2], brokers[1::2], picks, strict=True))
         what, broker = _disturbance(pair, n_pairs, brokers)
         if what:
             # Nothing is moved while what was done is not yet seen.
@@ -109,4 +105,7 @@ def _disturbance(pair: int, n_pairs: int, brokers: list[int]) -> tuple[What, int
     steps: dict[int, What] = {quarter: "restart", 2 * quarter: "slow", 3 * quarter: "neighbour"}
     if pair and place == 0:
         return "undo", 0
-    return (steps[place], brokers[0]) if place in steps else ("", 0)
+    if place not in steps:
+        return "", 0
+    # Who has just been restarted owns nothing, and can only be moved to.
+    return steps[place], brokers[1 if steps[place] == "restart" else 0]

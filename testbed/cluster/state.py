@@ -49,6 +49,8 @@ class State:
     is_quick: bool = False
     #: Brokers look at CPU and network cards with the interval counted in seconds.
     is_sampled_quickly: bool = False
+    #: The processor that all brokers run on; None: any.
+    broker_processor: int | None = None
     #: Everybody needs a token, see `tokens.py`.
     asks_for_tokens: bool = False
     processes: dict[str, Process] = field(default_factory=dict)
