@@ -19,6 +19,7 @@ from trimtab.lab.costs import (
     priced,
 )
 from trimtab.lab.costs.arrays import VERSION, among, arrays, knowledge
+from trimtab.lab.costs.predict import drift_variance
 from trimtab.pulsar.model import Floats
 from trimtab.trials.costs.state import read_state, write_state
 
@@ -142,6 +143,36 @@ def test_a_slow_broker_is_told_apart_from_a_busy_host() -> None:
     known = _after(cluster, 240)
     assert known.brokers.rest[3] - known.brokers.rest[0] == pytest.approx(20.0, abs=5.0)
     assert abs(known.brokers.slowness[3] - known.brokers.slowness[0]) < 0.25
+
+
+def test_a_broker_with_a_quarter_of_its_cores_uses_four_times_the_share_and_costs_so() -> None:
+    cluster = _Cluster(0.5, _rest(4.0, 4.0, 4.0, 4.0), swing=0.6, noise=0.2)
+    known = _after(cluster, 150)
+    look = cluster.look(151)
+    quarter = np.array((1.0, 1.0, 0.25, 1.0))
+    bundle, to = np.array([0]), np.array([2])
+    before = predicted(known, bundle, to)
+    known = learned(
+        known,
+        dataclasses.replace(look, cores=_CORES * quarter, cpu=look.cpu / quarter),
+        _WINDOWS,
+    )
+    after = predicted(known, bundle, to)
+    assert after.before[1] == pytest.approx(4.0 * before.before[1], rel=0.05)
+    # A window more, which is four times as loud, moves the costs a little, too.
+    assert after.change[1] == pytest.approx(4.0 * before.change[1], rel=0.3)
+
+
+def test_what_a_young_process_sheds_by_itself_is_no_drift() -> None:
+    cluster = _Cluster(0.5, _rest(4.0, 4.0, 4.0, 4.0), swing=0.0)
+    names = [f"broker-{i}" for i in range(_N)], [f"bundle-{i}" for i in range(_N * _EACH)]
+    known = nothing_known(*names)
+    for minute in range(1, 12):
+        look = cluster.look(minute)
+        warm = 30.0 * np.exp(-minute / 3.0)
+        young = dataclasses.replace(look, started_s=np.zeros(_N), cpu=look.cpu + warm)
+        known = learned(known, young, _WINDOWS)
+    assert drift_variance(known, 300.0) <= drift_variance(nothing_known(*names), 300.0)
 
 
 def test_the_first_report_of_a_broker_that_has_not_measured_says_nothing() -> None:

@@ -10,7 +10,7 @@ import pytest
 from recorded_clusters import HOST_S, NIC_KBIT, SIZE, STATS_S, ZERO_S, Recorder
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.predict import traffic_cpu
-from trimtab.lab.reconstruct.clocks import lives
+from trimtab.lab.reconstruct.clocks import host_window, lives
 from trimtab.lab.reconstruct.cluster import (
     Measured,
     NothingToSimulateError,
@@ -84,6 +84,31 @@ def test_a_life_ends_when_a_broker_has_gone_and_another_begins() -> None:
     (first, second) = lives(told.reports, HOST_S, STATS_S)
     assert (first.from_s - ZERO_S, first.to_s) == (0.0, np.inf)
     assert (second.from_s - ZERO_S, second.to_s - ZERO_S) == (120.0, 400.0)
+
+
+@pytest.mark.parametrize(("every_s", "expected_s"), [(10.0, 10.0), (20.0, 20.0), (60.0, 600.0)])
+def test_windows_are_as_short_as_usage_changes_where_a_setting_says_ten_minutes(
+    every_s: float, expected_s: float
+) -> None:
+    told = two_brokers().told().reports
+    times = ZERO_S + np.arange(0.0, 600.0, 5.0)
+    # Windows that last longer than half of the setting are those of the setting.
+    window_s = every_s if every_s < 60.0 else 600.0
+    usage = np.repeat(np.floor((times - ZERO_S) / window_s)[:, None], 5, axis=1)
+    asked = replace(
+        told,
+        time_s=times,
+        broker=np.zeros(times.size, np.int64),
+        is_gone=np.zeros(times.size, np.bool_),
+        is_stored=np.zeros(times.size, np.bool_),
+        started_s=np.full(times.size, ZERO_S),
+        usage=usage,
+        limit=np.full(usage.shape, 100.0),
+    )
+    assert host_window(asked, 600.0) == expected_s
+    # What brokers write when they please says nothing of it.
+    stored = replace(asked, is_stored=np.ones(times.size, np.bool_))
+    assert host_window(stored, 600.0) == 600.0
 
 
 # ---------------------------------------------------------------- traffic

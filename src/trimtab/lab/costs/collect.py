@@ -32,6 +32,8 @@ _YOUNG_S = 200.0
 _TOUCHED_S = 420.0
 # Squares that a drift is learned from are forgotten at this rate.
 _DRIFT_KEPT = 0.995
+# s within which a process still becomes cheaper by itself, which is no drift.
+_DRIFTS_FROM_S = 600.0
 # Most that a broker's slowness is believed to be known when its blocks are thrown away.
 _WEIGHT_MAX = 100.0
 
@@ -96,6 +98,7 @@ def drifted(known: Knowledge) -> Knowledge:
     levels, levels_s, drift = b.levels.copy(), b.levels_s.copy(), known.drift.copy()
     levels[due, 1:] = levels[due, :-1]
     levels[due, 0] = level_now(known)[due]
+    levels[due & (known.time_s - b.started_s < _DRIFTS_FROM_S), 0] = np.nan
     skipped = due & (known.time_s - levels_s >= 2 * LEVEL_STEP_S)
     levels[skipped, 1:] = np.nan
     levels_s[due] = known.time_s

@@ -13,6 +13,7 @@ from trimtab.lab.costs.knowledge import CORES, Knowledge, with_brokers, with_bun
 from trimtab.lab.costs.level import Sample, compared, levelled, usable, verified
 from trimtab.lab.costs.look import Look, Windows
 from trimtab.lab.costs.predict import predicted
+from trimtab.lab.costs.resize import resized
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 # Windows over which a bundle's traffic is averaged, about.
@@ -30,7 +31,7 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     """
     look = _sane(look)
     known = dataclasses.replace(known, time_s=look.time_s)
-    known = _started(known, look)
+    known = _started(resized(known, look), look)
     known = _moved(known, look)
     known = _counted(known, look, windows)
     sample = _sample(known, look)

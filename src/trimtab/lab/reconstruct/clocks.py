@@ -15,6 +15,8 @@ _STEP_S = 0.5
 _ROUNDING_S = 1e-4
 # A process writes its first report within so much of its beginning, s.
 _FIRST_S = 10.0
+# Fewer changes of a usage than that tell nothing of how often there is one.
+_CHANGES_MIN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,26 @@ def closed(life: Life, time_s: Floats, stats_s: float) -> Floats:
         return time_s
     windows = np.floor((time_s - life.stats_phase_s + _ROUNDING_S) / stats_s)
     return life.stats_phase_s + windows * stats_s
+
+
+def host_window(reports: Reports, setting_s: float) -> float:
+    """Return how long a window of a host is, s: what the setting says, or what reports show.
+
+    A usage changes when a window closes.  If it changes more than twice as often as the setting
+    says, in reports that brokers were asked for, windows are as short as that, in whole seconds.
+
+    Quirks:
+        Pulsar's setting is whole minutes; brokers of a test count them as seconds.
+    """
+    gaps = []
+    for broker in np.unique(reports.broker).tolist():
+        asked = (reports.broker == broker) & ~reports.is_gone & ~reports.is_stored
+        times, cpu = reports.time_s[asked], reports.usage[asked, 0]
+        changes = times[1:][cpu[1:] != cpu[:-1]]
+        if changes.size > _CHANGES_MIN:
+            gaps.append(float((changes[-1] - changes[0]) / (changes.size - 1)))
+    shown_s = float(np.median(gaps)) if gaps else setting_s
+    return max(1.0, round(shown_s)) if shown_s < setting_s / 2.0 else setting_s
 
 
 def _host_phase(reports: Reports, which: Flags, host_s: float) -> float:

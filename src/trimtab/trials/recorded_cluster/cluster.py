@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from trimtab.diagnose.deployment import Deployment, deployment
+from trimtab.lab.reconstruct.clocks import host_window
 from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
-from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.reconstruct.evidence import Evidence, Reports
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.model import MINUTE_S
 from trimtab.pulsar.settings import ResourceWeights
@@ -49,7 +50,7 @@ def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
     evidence = read(tables, findings, ran.manager)
     return RecordedCluster(
         evidence=evidence,
-        rebuilt=rebuilt(evidence, _measured(ran)),
+        rebuilt=rebuilt(evidence, _measured(ran, evidence.reports)),
         balancer=Balancer(ran.shedder, ran.placer, ran.release, dict(ran.conf)),
         interval_s=ran.manager.shedding_interval_s,
         is_shedding=ran.manager.is_enabled and ran.manager.is_shedding_enabled,
@@ -64,7 +65,8 @@ def evidence(tables: Path, findings: Mapping[str, Any]) -> tuple[Evidence, Measu
     """
     refuse_unrecorded(tables)
     ran = _deployment(tables, findings)
-    return read(tables, findings, ran.manager), _measured(ran)
+    known = read(tables, findings, ran.manager)
+    return known, _measured(ran, known.reports)
 
 
 def weights(tables: Path, findings: Mapping[str, Any]) -> ResourceWeights:
@@ -98,11 +100,12 @@ def _unlike_modular(row: Mapping[str, Any], what: str) -> NothingToSimulateError
     )
 
 
-def _measured(ran: Deployment) -> Measured:
+def _measured(ran: Deployment, reports: Reports) -> Measured:
     reader = Reader(ran.conf, ran.release)
+    setting_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S
     quorum = ran.conf.get(_WRITE_QUORUM, "").strip()
     return Measured(
-        host_s=reader.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S,
+        host_s=host_window(reports, setting_s),
         stats_s=ran.manager.stats_interval_s,
         write_quorum=float(quorum) if quorum.isdigit() else 2.0,
         report_s=ran.manager.report_interval_s_max,
