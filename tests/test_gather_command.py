@@ -155,6 +155,33 @@ def test_being_asked_to_end_keeps_what_there_is(cluster: list[fake.Broker], tmp_
     assert (output / "logs" / "broker-1" / "pulsar-broker.log.gz").is_file()
 
 
+def test_a_broker_that_comes_meanwhile_has_its_logs_copied_too(
+    cluster: list[fake.Broker], tmp_path: Path
+) -> None:
+    output, logs = tmp_path / "night", tmp_path / "logs"
+    listing = cluster[0].answers[fake.METRICS]
+
+    def logged(broker: str) -> None:
+        (logs / broker).mkdir(parents=True)
+        (logs / broker / "pulsar.log").write_text("a whole line\n")
+
+    def joined(request: fake.Request) -> None:
+        listing(request)
+        if not (logs / "late_8080").exists():
+            logged("late_8080")
+
+    logged("early_8080")
+    cluster[0].answers[fake.METRICS] = joined
+
+    result = run(
+        *("--admin", cluster[0].address, "--for", "1s", "--every", "1s"),
+        *("--logs", str(logs), "-o", str(output)),
+    )
+
+    assert result.exit_code == 0, result.output
+    assert sorted(it.name for it in (output / "logs").iterdir()) == ["early_8080", "late_8080"]
+
+
 @pytest.mark.parametrize("command", ["gather", "watch"])
 @pytest.mark.parametrize(
     ("path", "ending"),

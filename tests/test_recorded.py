@@ -240,6 +240,26 @@ def test_silence_before_a_log_begins_is_no_silent_round(tmp_path: Path) -> None:
     assert [each.time_s for each in found.rounds] == [at(130).timestamp()]
 
 
+def test_silence_of_a_leader_without_a_log_is_no_silent_round(tmp_path: Path) -> None:
+    one = report(POLLED, 1, 10)
+    silent = {"brokers": [], "is_smoothed": False, "average": 0.0, "term": 1}
+    tables: Tables = {
+        "load_reports": [one],
+        "bundle_reports": [said(one)],
+        "replayed_rounds": [
+            silent | {"time": at(130), "leader": "b1"},
+            silent | {"time": at(190), "leader": "b2", "term": 2},
+        ],
+        "recording": [
+            {"key": "brokers.b1.id", "value": FIRST},
+            {"key": "brokers.b2.id", "value": SECOND},
+        ],
+        "log_events": [{"time": at(100), "log_broker": "b1", "kind": "unload"}],
+    }
+    found = told(tmp_path, tables, {})
+    assert [each.time_s for each in found.rounds] == [at(130).timestamp()]
+
+
 def test_what_a_leader_stored_and_printed_of_its_memory_is_read(tmp_path: Path) -> None:
     one = report(POLLED, 1, 10)
     line = {"log_broker": "b1", "file": "b1.log"}

@@ -120,6 +120,8 @@ class _Ends:
     """What is recorded when everything else has been."""
 
     logs: list[Source]
+    #: What `--logs` names, where folders of further brokers may appear meanwhile.
+    named: tuple[str, ...]
     stores: list[Source]
     prometheus: str | None
     #: Who asks Pulsar is not Prometheus' business, so nobody in particular asks.
@@ -166,6 +168,7 @@ def _ends(request: GatherRequest, access: Access) -> _Ends:
     """Return what is only looked at in the end, checked in the beginning."""
     return _Ends(
         log_folders(request.logs),
+        request.logs,
         zookeeper_folders(request.zookeeper_data),
         web_address("--prometheus", request.prometheus) if request.prometheus else None,
         Calls(replace(access, header=dict)),
@@ -236,7 +239,7 @@ def _look_on(
 
 def _copy(ends: _Ends, folder: Folder, warnings: list[str]) -> None:
     """Copy logs and ZooKeeper's files, at the end, when they have all there is."""
-    for sources, copied in ((ends.logs, copy_logs), (ends.stores, copy_zookeeper)):
+    for sources, copied in ((_logs(ends), copy_logs), (ends.stores, copy_zookeeper)):
         for source in sources:
             try:
                 copied(source, folder)
@@ -245,6 +248,14 @@ def _copy(ends: _Ends, folder: Folder, warnings: list[str]) -> None:
                     f"{source.path} was not copied whole, so its end is missing here; copy it "
                     f"again: {error.strerror}."
                 )
+
+
+def _logs(ends: _Ends) -> list[Source]:
+    """Return the folders of logs that there are in the end, or else those of the beginning."""
+    try:
+        return log_folders(ends.named)
+    except GatherError:
+        return ends.logs
 
 
 def _export(ends: _Ends, since: datetime, folder: Folder, warnings: list[str]) -> None:

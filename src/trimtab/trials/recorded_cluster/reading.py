@@ -79,12 +79,16 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     # Where nothing is shed there are no rounds, and where no leader logged nobody knows what
     # they did, though some may have been decided again.
     logs = _logs(tables)
-    is_known = is_shedding and _is_logged(tables, logs, {brokers.names[at] for _, at in leaders})
-    # Before its log begins a leader that logged nothing may have shed.
+    meta = {row["key"]: row["value"] for row in rows(tables, "recording")}
+    is_known = is_shedding and _is_logged(meta, logs, {brokers.names[at] for _, at in leaders})
+    # A leader that logged nothing may have shed before its log begins, or where there is none.
+    silent = {row["leader"] for row in replayed if row["leader"]}
+    silent -= {each for each in silent if _is_logged(meta, logs, {_id(meta, each)})}
     decided = [
         row
         for row in replayed
-        if row["round"] is not None or row["time"] >= logs.get(row["leader"], row["time"])
+        if row["round"] is not None
+        or (row["leader"] not in silent and row["time"] >= logs.get(row["leader"], row["time"]))
     ]
     rounds = _rounds(document, decided, brokers, bundles, interval_s) if is_known else ()
     said = printed(tables, document["round_list"]) if rounds else {}
@@ -114,7 +118,7 @@ def _process_cpu(tables: Path, brokers: Names) -> ProcessCpu:
     table = stored.to_table(["time", "log_broker", "value"], ds.field("name") == _PROCESS_CPU)
     table = table.sort_by("time")
     logs = table["log_broker"].to_pylist()
-    broker = brokers.all([meta.get(f"brokers.{log}.id", log) for log in logs])
+    broker = brokers.all([_id(meta, log) for log in logs])
     known = broker >= 0
     return ProcessCpu(seconds(table["time"])[known], broker[known], floats(table["value"])[known])
 
@@ -133,10 +137,14 @@ def _logged_from_s(document: Mapping[str, Any], logs: Mapping[str, datetime]) ->
     return np.inf if begin is None else begin.timestamp()
 
 
-def _is_logged(tables: Path, logs: Collection[str], leaders: Set[str]) -> bool:
+def _is_logged(meta: Mapping[str, str], logs: Collection[str], leaders: Set[str]) -> bool:
     """Return whether a log of a leader is there; of any broker if its id is not known."""
-    meta = {row["key"]: row["value"] for row in rows(tables, "recording")}
-    return any(not leaders or meta.get(f"brokers.{log}.id", log) in {log, *leaders} for log in logs)
+    return any(not leaders or _id(meta, log) in {log, *leaders} for log in logs)
+
+
+def _id(meta: Mapping[str, str], log: str) -> str:
+    """Return the id of the broker whose log has a name; the name if nobody says."""
+    return meta.get(f"brokers.{log}.id", log)
 
 
 def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Table]:
