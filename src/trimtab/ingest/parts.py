@@ -12,6 +12,7 @@ it drops the meaning and the unit of the columns.
 from __future__ import annotations
 
 import gc
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -86,7 +87,7 @@ def write_group(place: Place, groups: Sequence[Group], number: int) -> Written:
     except _UnwritableError as fault:
         return Written(fault=str(fault))
     finally:
-        _leave_what_is_loaded()
+        _leave_what_is_loaded(len(sys.modules))
 
 
 def write_waiting(place: Place, offsets: Mapping[int, int], numbers: Sequence[int]) -> Written:
@@ -167,11 +168,11 @@ def _add(part: Part, table_rows: TableRows, lines_before: int) -> None:
 
 
 @cache
-def _leave_what_is_loaded() -> None:
-    """Have this process look for no garbage in what its first task has loaded.
+def _leave_what_is_loaded(modules: int) -> None:
+    """Have this process look for no garbage in what is loaded, once for each count of modules.
 
-    PySpark has it walk all that is there after each task, which takes as long as parsing 5 MB;
-    before the task, half of the libraries are not loaded.
+    PySpark has it walk all that is there after each task, which takes as long as parsing some
+    megabytes; before the first task, half of the libraries are not loaded.
     """
     gc.freeze()
 
