@@ -63,7 +63,7 @@ def test_what_begins_within_a_file_waits_for_the_lines_before(place: Place, tmp_
     assert (LINES, False, True) == (sum(lines), written.waits, kept.waits)
     assert ({"log_events": lines[0]}, {}) == (written.rows, kept.rows)
     assert 1 == len(part_files(place.tables, "log_events", "c"))
-    told = write_waiting(place, {1: lines[0]}, 1)
+    told = write_waiting(place, {1: lines[0]}, [1])
     assert {"log_events": lines[1]} == told.rows
     parts = part_files(place.tables, "log_events", "c")
     numbers = [n for path in parts for n in pq.ParquetFile(path).read()["line"].to_pylist()]
@@ -85,7 +85,7 @@ def test_what_waited_may_not_fit_either(place: Place, tmp_path: Path) -> None:
     write_group(place, groups(tmp_path, 3000), 1)
 
     with full_disk():
-        told = write_waiting(place, {}, 1)
+        told = write_waiting(place, {}, [1])
 
     assert told.fault.endswith("File too large")
 

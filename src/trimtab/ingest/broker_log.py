@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import tzinfo
 from functools import lru_cache
 from typing import Any
 
@@ -111,12 +112,9 @@ def _unusual(text: str, origin: Origin) -> Outcome:
         return _UTF_16
     if (inner := inner_line(text)) != text:
         return broker_log(inner, origin)
-    line = _repeated(text) if len(text) <= _REPEATED_LENGTH else log_line(text)
-    if line is None or not line.logger:
-        pieces = Unwrapping(origin.zone).pieces(text) or []
-        if pieces and pieces[0].text != text:
-            return _unwrapped(pieces, origin)
-    return _as_it_stands(text, line, origin)
+    parts = _repeated if len(text) <= _REPEATED_LENGTH else _parts
+    line, pieces = parts(text, origin.zone)
+    return _unwrapped(pieces, origin) if pieces else _as_it_stands(text, line, origin)
 
 
 def _unwrapped(pieces: Sequence[Piece], origin: Origin) -> Outcome:
@@ -151,10 +149,17 @@ def _as_it_stands(text: str, line: LogLine | None, origin: Origin) -> Outcome:
     return OTHER if _NO_LOG_LINE.match(text) else _NO_TIME
 
 
-@lru_cache(maxsize=1024)
-def _repeated(text: str) -> LogLine | None:
-    """Return the parts of a short line; those around a stack trace come again and again."""
-    return log_line(text)
+def _parts(text: str, zone: tzinfo) -> tuple[LogLine | None, Sequence[Piece]]:
+    """Return the parts of a line, and what is packed in it if it has no logger of its own."""
+    line = log_line(text)
+    if line is not None and line.logger:
+        return line, ()
+    pieces = Unwrapping(zone).pieces(text) or ()
+    return line, pieces if pieces and pieces[0].text != text else ()
+
+
+#: Short lines are remembered: those around a stack trace come again and again.
+_repeated = lru_cache(maxsize=1024)(_parts)
 
 
 @lru_cache(maxsize=4096)

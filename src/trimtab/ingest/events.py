@@ -5,7 +5,7 @@ The same rows as `broker_log` makes one by one, for the messages that come in nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -17,9 +17,15 @@ import pyarrow as pa
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.broker_log import messages_of_class
 from trimtab.ingest.json_fields import check_filled
-from trimtab.ingest.messages.java_text import ABSENT, is_usual_map, printed_map, usual_maps
+from trimtab.ingest.messages.java_text import ABSENT, is_usual_map, printed_list, printed_map
 from trimtab.ingest.messages.message import COLUMNS, Message, converters
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.printed_columns import (
+    NOTHING,
+    numbers_by_name,
+    printed_lists,
+    printed_maps,
+)
 from trimtab.ingest.standard_times import LENGTH, standard_times
 
 _SCHEMA = INGESTED["log_events"]
@@ -28,8 +34,6 @@ _FRAME = ("time", "log_broker", "thread", "level", "logger", "kind", "text")
 check_filled("log_events", (*_FRAME, *COLUMNS))
 #: A line's place among the hits, and what the groups of an expression have found in it.
 _Groups: TypeAlias = tuple[int, tuple[str | None, ...]]
-#: Groups of a pattern that stand for nothing.
-_NOTHING = ABSENT | {None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +48,8 @@ class Form:
     converters: dict[str, Callable[[str], Any]] | None
 
 
-class Source(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
     """Who printed a line."""
 
     thread: str
@@ -78,13 +83,21 @@ class Hits:
         self.forms += others.forms
 
 
+#: What reads many values at once, in place of a converter.
+_AT_ONCE: Mapping[Callable[[str], Any], Callable[[Sequence[str | None]], pa.Array]] = {
+    printed_map: printed_maps,
+    printed_list: printed_lists,
+}
+
+
 class _Filled(NamedTuple):
     """Lines of one form, read."""
 
     form: Form
     #: Their places among the hits.
-    rows: list[int]
-    #: Column, or number → a value a line, as the form's converters give them; maps are Arrow's.
+    rows: tuple[int, ...]
+    #: Column, or number → a value a line, as the form's converters give them; maps and lists
+    #: are Arrow's.
     values: dict[str, Any]
 
 
@@ -111,32 +124,42 @@ def event_rows(hits: Hits, origin: Origin) -> tuple[pa.Table, list[tuple[int, by
     joined = b"\n".join(ours).decode("utf-8", "replace")
     texts = [text.lstrip(" ").rstrip() for text in joined.split("\n")]
     filled = list(_read(hits.forms, texts, np.flatnonzero(exist).tolist()))
+    places = np.fromiter(chain.from_iterable(form.rows for form in filled), np.int64)
     is_left = np.ones(len(texts), np.bool_)
-    for form in filled:
-        is_left[form.rows] = False
+    is_left[places] = False
     left = [(hits.lines[i], hits.texts[i]) for i in np.flatnonzero(is_left).tolist()]
     if not filled:
         return _SCHEMA.empty_table(), left
-    rows = list(chain.from_iterable(form.rows for form in filled))
-    sources = [hits.sources[i] for i in rows]
-    columns: dict[str, Sequence[Any] | pa.Array] = {
-        "time": times[rows],
+    lines = np.array(hits.lines)
+    order = np.argsort(lines[places])
+    places = places[order]
+    rows = places.tolist()
+    columns = {
+        "time": times[places],
         "log_broker": pa.repeat(pa.scalar(origin.log_broker, pa.string()), len(rows)),
         "file": pa.repeat(pa.scalar(origin.file, pa.string()), len(rows)),
-        "line": [hits.lines[i] for i in rows],
-        "thread": [source.thread for source in sources],
-        "level": [source.level for source in sources],
-        "logger": [source.logger for source in sources],
+        "line": lines[places],
         "text": [texts[i] for i in rows],
+        **_printed_by([hits.sources[i] for i in rows]),
     }
     arrays = [
         pa.array(columns[column.name], column.type)
         if column.name in columns
-        else pa.concat_arrays([_column(form, column) for form in filled])
+        else pa.concat_arrays([_column(form, column) for form in filled]).take(pa.array(order))
         for column in _SCHEMA
     ]
-    order = np.argsort(columns["line"])
-    return pa.Table.from_arrays(arrays, schema=_SCHEMA).take(order), left
+    return pa.Table.from_arrays(arrays, schema=_SCHEMA), left
+
+
+def _printed_by(sources: Sequence[Source]) -> dict[str, pa.Array]:
+    """Return the columns that say who printed lines."""
+    codes = {source: code for code, source in enumerate(dict.fromkeys(sources))}
+    places = pa.array([codes[source] for source in sources])
+    return {
+        "thread": pa.array([source.thread for source in codes]).take(places),
+        "level": pa.array([source.level for source in codes]).take(places),
+        "logger": pa.array([source.logger for source in codes]).take(places),
+    }
 
 
 def _read(
@@ -152,39 +175,38 @@ def _read(
         if form.converters is None:
             continue
         matches = list(map(form.message.pattern.fullmatch, map(texts.__getitem__, rows)))
-        for i, match in zip(rows, matches, strict=True):
-            if match is None and forms[i][-1] is not form:
+        for i in (i for i, match in zip(rows, matches, strict=True) if match is None):
+            if forms[i][-1] is not form:
                 tried.setdefault(forms[i][forms[i].index(form) + 1], []).append(i)
-        groups = {i: match.groups() for i, match in zip(rows, matches, strict=True) if match}
-        if filled := _filled(form, _with_usual_maps(form, groups)):
+        lines = [(i, match.groups()) for i, match in zip(rows, matches, strict=True) if match]
+        if filled := _filled(form, _with_usual_maps(form, lines)):
             yield filled
 
 
-def _with_usual_maps(
-    form: Form, lines: dict[int, tuple[str | None, ...]]
-) -> dict[int, tuple[str | None, ...]]:
+def _with_usual_maps(form: Form, lines: list[_Groups]) -> list[_Groups]:
     """Return lines without those whose map is broken or odd."""
     group = form.message.pattern.groupindex.get("map")
     if group is None:
         return lines
-    return {
-        i: groups
-        for i, groups in lines.items()
+    return [
+        (i, groups)
+        for i, groups in lines
         if (text := groups[group - 1]) is None or text in ABSENT or is_usual_map(text)
-    }
+    ]
 
 
-def _filled(form: Form, groups: dict[int, tuple[str | None, ...]]) -> _Filled | None:
-    """Return the columns of a form's groups; None if there is nothing left.
+def _filled(form: Form, lines: list[_Groups]) -> _Filled | None:
+    """Return the columns of lines of a form; None if there is nothing left.
 
     A line with a broken value is left out.
     """
-    if not groups:
+    if not lines:
         return None
+    rows, groups = zip(*lines, strict=True)
     try:
-        return _Filled(form, list(groups), _converted(form, list(groups.values())))
+        return _Filled(form, rows, _converted(form, groups))
     except ValueError:
-        return _filled(form, dict(_whole(form, list(groups.items()))))
+        return _filled(form, _whole(form, lines))
 
 
 def _whole(form: Form, lines: list[_Groups]) -> list[_Groups]:
@@ -197,7 +219,7 @@ def _whole(form: Form, lines: list[_Groups]) -> list[_Groups]:
     return lines
 
 
-def _converted(form: Form, groups: list[tuple[str | None, ...]]) -> dict[str, Any]:
+def _converted(form: Form, groups: Sequence[tuple[str | None, ...]]) -> dict[str, Any]:
     """Return columns of texts, converted.
 
     Raises:
@@ -207,10 +229,10 @@ def _converted(form: Form, groups: list[tuple[str | None, ...]]) -> dict[str, An
     for (name, convert), texts in zip(
         (form.converters or {}).items(), zip(*groups, strict=True), strict=True
     ):
-        if convert is printed_map:
-            values[name] = _maps(texts)
-        elif not _NOTHING.isdisjoint(texts):
-            values[name] = [None if text in _NOTHING else convert(text) for text in texts]
+        if convert in _AT_ONCE:
+            values[name] = _AT_ONCE[convert](texts)
+        elif not NOTHING.isdisjoint(texts):
+            values[name] = [None if text in NOTHING else convert(text) for text in texts]
         else:
             values[name] = texts if convert is str else list(map(convert, texts))
     return values
@@ -223,43 +245,8 @@ def _column(filled: _Filled, column: pa.Field) -> pa.Array:
         return pa.repeat(pa.scalar(filled.form.message.kind, pa.string()), n)
     if column.name == "numbers":
         numbers = {name[2:]: of for name, of in filled.values.items() if name.startswith("n_")}
-        return _numbers(numbers) if numbers else pa.nulls(n, column.type)
+        return numbers_by_name(numbers) if numbers else pa.nulls(n, column.type)
     values = filled.values.get(column.name)
     if values is None:
         return pa.nulls(n, column.type)
-    return values if column.name == "scores" else pa.array(values, column.type)
-
-
-def _numbers(columns: dict[str, Sequence[float | None]]) -> pa.Array:
-    """Return columns of numbers as a map a row."""
-    width, n = len(columns), len(next(iter(columns.values())))
-    values = np.array(list(columns.values()), object).T.ravel()
-    is_known = values != np.array(None)
-    # Row after row, those that are not known left out.
-    ends = np.append(0, np.cumsum(is_known)[width - 1 :: width])
-    is_empty = np.append(ends[1:] == ends[:-1], [False])
-    names = pa.array(list(columns), pa.string())
-    return pa.MapArray.from_arrays(
-        pa.array(ends, pa.int32(), mask=is_empty),
-        names.take(pa.array(np.tile(np.arange(width), n)[is_known])),
-        pa.array(values[is_known], pa.float64()),
-    )
-
-
-def _maps(texts: Sequence[str | None]) -> pa.Array:
-    """Return printed maps of names to numbers, one behind the other.
-
-    Raises:
-        ValueError: one has a name twice.
-    """
-    printed = [text for text in texts if text is not None and text not in ABSENT]
-    counts, names, numbers = usual_maps(printed)
-    is_absent = [text in _NOTHING for text in texts]
-    sizes = np.zeros(len(texts) + 1, np.int64)
-    sizes[1:][~np.array(is_absent)] = counts
-    return pa.MapArray.from_arrays(
-        pa.array(np.cumsum(sizes), pa.int32(), mask=np.array([*is_absent, False])),
-        pa.array(names, pa.string()),
-        # Arrow reads numbers four times as fast as Python, to the same bit.
-        pa.array(numbers, pa.string()).cast(pa.float64()),
-    )
+    return values if isinstance(values, pa.Array) else pa.array(values, column.type)

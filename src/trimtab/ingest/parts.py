@@ -12,6 +12,8 @@ it drops the meaning and the unit of the columns.
 from __future__ import annotations
 
 import gc
+import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,15 +22,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from trimtab.files.packing import packed, unpacked
+from trimtab.files.packing import unpacked, unpressed
 from trimtab.files.partitions import Part
 from trimtab.files.places import draft_of, put
 from trimtab.ingest.pieces import Group, moved, run_group
 from trimtab.ingest.split_result import SplitAccount, TableRows
 
-#: Rows that wait: of one split and table in each row, packed.
+#: Rows that wait: of one split and table in each row, as they lie.
 _KEPT = pa.schema([("split", pa.int32()), ("table", pa.string()), ("rows", pa.binary())])
-#: New objects after which Python looks for garbage in cycles; more than wait for a batch.
+#: New objects after which Python looks for garbage in cycles; more than wait for a batch, for
+#: parsing makes rows and no cycles.
 _COLLECTED_AFTER = 100_000
 
 
@@ -75,7 +78,7 @@ def write_group(place: Place, groups: Sequence[Group], number: int) -> Written:
     A task that is tried again writes the same bytes, and no file under its final name
     is ever half written.  A disk that is full is a `fault` and not tried again.
     """
-    _seldom_collect()
+    gc.set_threshold(_COLLECTED_AFTER)
     group = groups[number]
     # Of what begins within a file, another task counts the lines before.
     write = _keep_waiting if group.pieces[0].split.start else _write_part
@@ -83,17 +86,22 @@ def write_group(place: Place, groups: Sequence[Group], number: int) -> Written:
         return write(place, number, group)
     except _UnwritableError as fault:
         return Written(fault=str(fault))
+    finally:
+        _leave_what_is_loaded(len(sys.modules))
 
 
-def write_waiting(place: Place, offsets: Mapping[int, int], number: int) -> Written:
-    """Write the rows of a group that wait, otherwise as `write_group`.
+def write_waiting(place: Place, offsets: Mapping[int, int], numbers: Sequence[int]) -> Written:
+    """Write the rows of some groups that wait, otherwise as `write_group`.
 
     The offsets are the lines of the file before a split; one that is not there is a first one.
     """
+    rows: Counter[str] = Counter()
     try:
-        return _write_kept(place, number, offsets)
+        for number in numbers:
+            rows.update(_write_kept(place, number, offsets))
     except _UnwritableError as fault:
         return Written(fault=str(fault))
+    return Written(rows=rows)
 
 
 def _write_part(place: Place, number: int, group: Group) -> Written:
@@ -125,7 +133,7 @@ def _keep_waiting(place: Place, number: int, group: Group) -> Written:
         if isinstance(item, SplitAccount):
             accounts.append(item)
             continue
-        row = {"split": piece.number, "table": item.table, "rows": packed(item.rows)}
+        row = {"split": piece.number, "table": item.table, "rows": unpressed(item.rows)}
         with _writing():
             stream.write_batch(pa.RecordBatch.from_pylist([row], _KEPT))
     with _writing():
@@ -136,8 +144,8 @@ def _keep_waiting(place: Place, number: int, group: Group) -> Written:
     return Written(accounts, waits=not any(account.is_linked for account in accounts))
 
 
-def _write_kept(place: Place, number: int, offsets: Mapping[int, int]) -> Written:
-    """Write rows that waited."""
+def _write_kept(place: Place, number: int, offsets: Mapping[int, int]) -> Mapping[str, int]:
+    """Write rows that waited, and return the count of them by table."""
     part = Part(place.tables, place.cluster, place.part(number))
     with _kept(place, number).open("rb") as file:
         for batch in pa.ipc.open_stream(file):
@@ -146,7 +154,7 @@ def _write_kept(place: Place, number: int, offsets: Mapping[int, int]) -> Writte
             _add(part, rows, offsets.get(row["split"], 0))
     with _writing():
         part.close()
-    return Written(rows=part.rows)
+    return part.rows
 
 
 def _kept(place: Place, number: int) -> Path:
@@ -160,14 +168,13 @@ def _add(part: Part, table_rows: TableRows, lines_before: int) -> None:
 
 
 @cache
-def _seldom_collect() -> None:
-    """Have this process look for garbage in cycles less often, and not in what is loaded.
+def _leave_what_is_loaded(modules: int) -> None:
+    """Have this process look for no garbage in what is loaded, once for each count of modules.
 
-    Parsing makes rows and no cycles, but Python walks them again and again, and PySpark has
-    it walk all that is loaded after each task: together a quarter of a task's time.
+    PySpark has it walk all that is there after each task, which takes as long as parsing some
+    megabytes; before the first task, half of the libraries are not loaded.
     """
     gc.freeze()
-    gc.set_threshold(_COLLECTED_AFTER)
 
 
 @contextmanager

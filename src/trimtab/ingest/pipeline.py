@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from trimtab.files.batches import batches
 from trimtab.files.partitions import cluster_folder, part_files, part_name, write_rows
 from trimtab.files.places import is_store, readable, remove_tree
 from trimtab.files.tables import INGESTED
@@ -54,8 +55,10 @@ from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.split_result import PARSED, SplitAccount
 from trimtab.ingest.splits import Split, cut
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
-from trimtab.spark.runner import Runner, plain_faults, progress, results
+from trimtab.spark.runner import Item, Runner, plain_faults, progress, results
 
+#: Groups whose rows wait that one task writes: a task costs as much as the rows of one.
+_WAITING_A_TASK = 4
 #: Rejected lines that an `Accounting` carries; all of them are in the table `rejects`.
 _SAMPLE_SIZE = 20
 
@@ -241,7 +244,8 @@ def _read(
             return None
     waiting = [number for number, each in enumerate(done) if each.waits]
     if waiting:
-        done += _run(spark, folder, partial(write_waiting, place, before), waiting)
+        tasks = batches(waiting, lambda _: 1, _WAITING_A_TASK)
+        done += _run(spark, folder, partial(write_waiting, place, before), tasks)
     row_counts = {table: sum(each.rows.get(table, 0) for each in done) for table in PARSED}
     for number, group in enumerate(groups):
         if accounts[group.pieces[0].number].is_linked:
@@ -300,14 +304,14 @@ def _shared(
 
 
 def _run(
-    spark: Runner, folder: Rewriting, task: Callable[[int], Written], numbers: Sequence[int]
+    spark: Runner, folder: Rewriting, task: Callable[[Item], Written], items: Sequence[Item]
 ) -> list[Written]:
-    """Run a task of `parts` for each of some groups, in Spark's workers.
+    """Run a task of `parts` for each of some items, in Spark's workers.
 
     Raises:
         IngestError: the disk does not take what they write.
     """
-    done = results(spark, task, numbers)
+    done = results(spark, task, items)
     for fault in (each.fault for each in done if each.fault):
         raise IngestError(f"{folder.now}: cannot be written: {fault}")
     return done

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,10 +14,6 @@ _MINUS = ord("-")
 #: Where the digits of year, month, day, hour, minute, second, millisecond, and of the zone's
 #: hours and minutes stand.
 _DIGITS = ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19), (20, 23), (24, 26), (26, 28))
-#: Byte → what a digit there adds to each of them.
-_WEIGHTS = np.zeros((LENGTH, len(_DIGITS)), np.int64)
-for _part, (_begin, _end) in enumerate(_DIGITS):
-    _WEIGHTS[_begin:_end, _part] = 10 ** np.arange(_end - _begin)[::-1]
 _MINUTES_A_DAY = 24 * 60
 
 
@@ -31,9 +29,11 @@ def standard_times(
         Microseconds since 1970, and whether there is such a time; it is not said of years
         that a zone may move out of those that Python knows.
     """
-    # What is no digit has no weight.
-    digits = heads.astype(np.int64) - ord("0")
-    year, month, day, hour, minute, second, ms, *zone = (digits @ _WEIGHTS).T
+    # A place of all lines at a time: what is no digit belongs to no number.
+    places = (heads.T - np.uint8(ord("0"))).astype(np.int64)
+    year, month, day, hour, minute, second, ms, *zone = (
+        reduce(_with_digit, places[begin:end]) for begin, end in _DIGITS
+    )
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     first = months.astype("datetime64[D]").astype(np.int64)
     behind = (months + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64)
@@ -44,3 +44,10 @@ def standard_times(
     minutes = (first + day - 1) * _MINUTES_A_DAY + hour * 60 + minute
     minutes -= np.where(heads[:, _SIGN] == _MINUS, -offset, offset)
     return ((minutes * 60 + second) * 1000 + ms) * 1000, exists
+
+
+def _with_digit(
+    numbers: npt.NDArray[np.int64], digits: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return numbers with one more digit behind each."""
+    return 10 * numbers + digits

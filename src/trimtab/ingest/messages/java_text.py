@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any
 
 #: A number as Java prints it: `36.58`, `4.4E-9`, `Infinity`.
@@ -58,27 +56,6 @@ def printed_map(text: str) -> dict[str, float]:
 def is_usual_map(text: str) -> bool:
     """Return whether the inside of a map is as Java prints numbers of everyday size."""
     return _USUAL_MAP.fullmatch(text) is not None
-
-
-def usual_maps(texts: Sequence[str]) -> tuple[list[int], list[str], list[str]]:
-    """Return the insides of printed maps in parts, one behind the other.
-
-    Args:
-        texts: all of them usual maps.
-
-    Returns:
-        The entries of each map; the names and the numbers of all of them.
-
-    Raises:
-        ValueError: a map has a name twice.
-    """
-    parts = ", ".join(texts).replace("=", ", ").split(", ")
-    counts, names = [text.count("=") for text in texts], parts[::2]
-    ends = accumulate(counts)
-    for text, count, end in zip(texts, counts, ends, strict=True):
-        if len(set(names[end - count : end])) < count:
-            raise ValueError(f"found {text!r}, expected a map with no name twice")
-    return counts, names, parts[1::2]
 
 
 def printed_list(text: str) -> list[str]:
