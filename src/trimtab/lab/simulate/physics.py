@@ -36,6 +36,19 @@ class Costs:
     #: Messages/s published, from which its topics are in use.
     busy_rate: float
 
+    def part(self, at: slice) -> Costs:
+        """Return those of some bundles side by side."""
+        return Costs(
+            self.message_in[at],
+            self.message_out[at],
+            self.entry[at],
+            self.limit_in[at],
+            self.limit_out[at],
+            self.idle[at],
+            self.busy[at],
+            self.busy_rate,
+        )
+
 
 def costs(bundles: Bundles, physics: Physics) -> Costs:
     """Return what each bundle's traffic costs."""
@@ -76,7 +89,8 @@ def work(costs: Costs, rate_in: Array, rate_out: Array) -> Array:
     entries += out
     entries *= costs.entry
     done += entries
-    in_use = np.minimum(rate_in / costs.busy_rate, 1.0)
+    in_use = rate_in / costs.busy_rate
+    np.minimum(in_use, 1.0, out=in_use)
     in_use *= costs.busy
     done += in_use
     done += costs.idle
