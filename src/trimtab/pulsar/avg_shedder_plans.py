@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
-from trimtab.pulsar.model import BundleData, Plan, Plans
+from trimtab.pulsar.model import BundleData, Flags, Plan, Plans
 
 # Entries that are copied whenever one is put in; older ones are shared.
 _COPIED = 256
@@ -47,20 +48,26 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
     if keys is BY_VALUE and _has_the_same_objects(plans.averages, averages):
         # Whoever goes by identity may have a plan for a bundle without an object, and forgets it.
         return Plans(plans.entries, averages)
-    alive = [plan for group in plans.entries.values() for plan in group if not plan.is_forgotten]
-    gone = [plan for plan, has in zip(alive, _are_there(averages, alive), strict=True) if not has]
+    entries = _in_one(plans.entries)
+    alive = [plan for group in entries.values() for plan in group if not plan.is_forgotten]
+    gone = list(compress(alive, ~_are_there(averages, alive)))
     contents = _contents(plans.averages, gone, keys)
     last = {id(plan): content for plan, content in zip(gone, contents, strict=True)}
-    entries = {}
-    for inserted, group in plans.entries.items():
-        left = []
-        for old in group:
-            # One that was forgotten changes no more.
-            plan = old if old.is_forgotten else _noticed(old, last.get(id(old)))
-            if not plan.is_forgotten or keys.outlives(inserted, plan):
-                left.append(plan)
+    changing = [
+        inserted
+        for inserted, group in entries.items()
+        for plan in group
+        if plan.content is not None or id(plan) in last
+    ]
+    for inserted in dict.fromkeys(changing):
+        # One that was forgotten changes no more.
+        group = entries[inserted]
+        now = [old if old.is_forgotten else _noticed(old, last.get(id(old))) for old in group]
+        left = [plan for plan in now if not plan.is_forgotten or keys.outlives(inserted, plan)]
         if left:
             entries[inserted] = tuple(left)
+        else:
+            del entries[inserted]
     return Plans(entries, averages)
 
 
@@ -105,6 +112,14 @@ def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Pla
     return replace(plans, entries=entries)
 
 
+def _in_one(entries: Mapping[bytes, tuple[Plan, ...]]) -> dict[bytes, tuple[Plan, ...]]:
+    """Return a copy of entries in the same order."""
+    if not isinstance(entries, ChainMap):
+        return dict(entries)
+    latest, older = entries.maps
+    return dict(older) | dict(latest)
+
+
 def _copied(
     entries: Mapping[bytes, tuple[Plan, ...]],
 ) -> MutableMapping[bytes, tuple[Plan, ...]]:
@@ -114,7 +129,7 @@ def _copied(
     latest, older = entries.maps
     if len(latest) < _COPIED:
         return ChainMap(dict(latest), older)
-    return ChainMap({}, dict(older) | dict(latest))
+    return ChainMap({}, _in_one(entries))
 
 
 def _values(averages: BundleData | None, bundles: Sequence[str]) -> list[bytes]:
@@ -179,13 +194,14 @@ def _has_the_same_objects(before: BundleData | None, averages: BundleData) -> bo
     return np.array_equal(before.numbers, averages.numbers)
 
 
-def _are_there(averages: BundleData, plans: Sequence[Plan]) -> list[bool]:
-    """Return of which plans the leader still has the object."""
-    rows = [averages.rows.get(plan.bundle, -1) for plan in plans]
-    # A row of -1 gives some number, and is left out by itself.
-    numbers = averages.numbers[rows].tolist() if averages.numbers.size else [-1] * len(rows)
-    same = zip(plans, rows, numbers, strict=True)
-    return [row >= 0 and number == plan.number for plan, row, number in same]
+def _are_there(averages: BundleData, plans: Sequence[Plan]) -> Flags:
+    """Return of which plans the leader still has the object, (n_plans,)."""
+    row = averages.rows.get
+    rows = np.array([row(plan.bundle, -1) for plan in plans], np.int64)
+    there = rows >= 0
+    numbers = np.array([plan.number for plan in plans], np.int64)
+    there[there] = averages.numbers[rows[there]] == numbers[there]
+    return there
 
 
 def _noticed(plan: Plan, last: bytes | None) -> Plan:

@@ -47,7 +47,10 @@ class Average:
         after, left = left_of_average(self.samples[bundles], count, self.samples_max)
         self.samples[bundles] = after
         for average, sample in ((self.rate_in, rate_in), (self.rate_out, rate_out)):
-            average[bundles] = sample + (average[bundles] - sample) * left
+            now = average[bundles] - sample
+            now *= left
+            now += sample
+            average[bundles] = now
 
 
 class Averages:
@@ -112,7 +115,8 @@ class Averages:
                 values[at + i] = rate
                 values[at + 2 + i] = throughput(rate, average.samples, message_bytes)
             values[at + 4] = average.samples
-        values[10] = np.where(self.short.samples > 0, topics, 0.0)
+        values[10] = topics
+        values[10, self.short.samples == 0] = 0.0
         return values.T
 
 
@@ -121,4 +125,6 @@ def throughput(rate: Floats, samples: Ints, message_bytes: Floats) -> Floats:
 
     A bundle's messages have one size, so these go together but for the defaults.
     """
-    return np.where(samples > 0, rate * message_bytes, _DEFAULT_THROUGHPUT)
+    passing = rate * message_bytes
+    passing[samples == 0] = _DEFAULT_THROUGHPUT
+    return passing

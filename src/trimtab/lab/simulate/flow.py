@@ -135,7 +135,7 @@ class Flows:
         at = ticks, np.broadcast_to(cluster.server[bundles], share.shape)
         missing = np.zeros(step.size)
         for sums, array in zip(wanted, (rows.work, rows.bytes_in, rows.bytes_out), strict=True):
-            backlog = share * array[step][:, bundles]
+            backlog = share * array[:, bundles][step]
             np.subtract.at(sums, at, backlog)
             np.maximum(sums, 0.0, out=sums)
             if array is not rows.work:

@@ -23,10 +23,9 @@ from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.map_order import (
     ConcurrentHashMapKeys,
     concurrent_hash_map_walk,
+    hash_map_copy_walk,
     hash_map_order,
     hash_map_size,
-    spread,
-    spreads,
 )
 from trimtab.pulsar.model import BundleData, BundleTraffic, ClusterLoad, Flags, Floats, Ints
 
@@ -61,6 +60,33 @@ class Layout:
         averages.numbers[row], averages.values[row] = number, values
 
 
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """All bundles in the order in which a map of them is walked; all are (n_bundles,)."""
+
+    bundles: Ints
+    #: Where in that order a bundle stands.
+    rank: Ints
+    names: tuple[str, ...]
+
+    def named(self, left_out: Ints, repeated: Ints) -> tuple[str, ...]:
+        """Return the names without some of them, and with some once more for each time named.
+
+        Args:
+            left_out: positions in the order, each once.
+            repeated: likewise, as many times as it comes in addition.
+        """
+        times = dict.fromkeys(left_out.tolist(), 0)
+        for at in repeated.tolist():
+            times[at] = times.get(at, 1) + 1
+        names, begin = list[str](), 0
+        for at in sorted(times):
+            names += self.names[begin:at]
+            names += self.names[at : at + 1] * times[at]
+            begin = at + 1
+        return (*names, *self.names[begin:])
+
+
 class Leader:
     """The maps of the leader; all brokers have the same reports and averages.
 
@@ -89,12 +115,10 @@ class Leader:
         #: Bundles that were placed without being known.
         self._guests: list[int] = []
         #: All bundles in the order of a map of them, and in that of its copies by their size.
-        self._in_map: tuple[str, ...] = ()
-        self._ranks: dict[int, tuple[Ints, tuple[str, ...]]] = {}
+        self._in_map: Ints = np.empty(0, np.int64)
+        self._ranks: dict[int, Ranked] = {}
         #: Known bundles, as the strategies were given them last, and of which version.
         self._rows: tuple[int, dict[str, int]] = (0, {})
-        #: Bundles that were named last, and their names.
-        self._named: tuple[Ints, tuple[str, ...]] = np.empty(0, np.int64), ()
         #: What was laid out last, as long as no report has changed.
         self._layout: Layout | None = None
         #: The same with what is on its way now.
@@ -208,6 +232,7 @@ class Leader:
         names = self.cluster.machines.names
         position = {name: i for i, name in enumerate(names)}
         walked = self._broker_keys.walk()
+        self._known = walked
         #: Positions of the brokers that it knows, in the order of its map.
         self.order: Ints = np.array([position[name] for name in walked], np.int64)
         #: (n_brokers,) positions in `order`, -1 for a broker that it does not know.
@@ -228,7 +253,7 @@ class Leader:
 
     def known(self) -> tuple[str, ...]:
         """Return the brokers that it knows, in the order of its map."""
-        return tuple(self.cluster.machines.names[i] for i in self.order.tolist())
+        return self._known
 
     def load(self, unloaded_before_s: float) -> ClusterLoad:
         """Return what it knows; bundles unloaded at this time or later are left alone."""
@@ -313,24 +338,23 @@ class Leader:
     def _entries(self, table_size: int) -> tuple[Ints, Ints, tuple[str, ...]]:
         """Return (bundle, broker) of all reports in the order in which the leader walks them."""
         listings, owner = self.listings, self.cluster.owner
-        ranked, names = self._ranked(table_size)
+        ranked = self._ranked(table_size)
         formers = [f for f in listings.all_formers() if f.is_written]
-        if listings.is_written.all() and not formers:
-            return ranked, owner[ranked], names
-        bundles = ranked[listings.is_written[ranked]]
-        brokers = owner[bundles]
-        if formers:
-            rank = np.empty(ranked.size, np.int64)
-            rank[ranked] = np.arange(ranked.size)
-            bundles = np.append(bundles, [f.bundle for f in formers]).astype(np.int64)
-            brokers = np.append(brokers, [f.broker for f in formers]).astype(np.int64)
-            by_rank = np.argsort(rank[bundles], kind="stable")
-            bundles, brokers = bundles[by_rank], brokers[by_rank]
-        if not np.array_equal(bundles, self._named[0]):
-            self._named = bundles, self.bundles.named(bundles)
-        return bundles, brokers, self._named[1]
+        is_written = listings.is_written.take(ranked.bundles)
+        left_out = np.flatnonzero(~is_written)
+        if not (left_out.size or formers):
+            return ranked.bundles, owner.take(ranked.bundles), ranked.names
+        # Former owners' come right behind that of the owner, in the order of their unloads.
+        rank = ranked.rank[np.array([f.bundle for f in formers], np.int64)]
+        by_rank = np.argsort(rank, kind="stable")
+        formers, rank = [formers[i] for i in by_rank.tolist()], rank[by_rank]
+        at = rank + 1 - np.searchsorted(left_out, rank, side="right")
+        bundles = ranked.bundles[is_written]
+        brokers = np.insert(owner.take(bundles), at, [f.broker for f in formers])
+        bundles = np.insert(bundles, at, [f.bundle for f in formers])
+        return bundles, brokers, ranked.named(left_out, rank)
 
-    def _ranked(self, table_size: int) -> tuple[Ints, tuple[str, ...]]:
+    def _ranked(self, table_size: int) -> Ranked:
         """Return all bundles as the copy of the leader's map is walked that shedders get.
 
         Args:
@@ -338,17 +362,13 @@ class Leader:
                 all that there is would.
         """
         if table_size not in self._ranks:
-            if not self._in_map:
-                names = self.cluster.bundles.names
-                walk = concurrent_hash_map_walk(names, spreads(names)).tolist()
-                self._in_map = tuple(names[i] for i in walk)
-            if hash_map_size(len(self._in_map)) > table_size:
-                walked = tuple(sorted(self._in_map, key=lambda name: spread(name) % table_size))
-            else:
-                walked = hash_map_order(self._in_map, table_size)
-            position = {name: i for i, name in enumerate(self.cluster.bundles.names)}
-            ranks = np.array([position[name] for name in walked], np.int64)
-            self._ranks[table_size] = ranks, walked
+            names, spread = self.cluster.bundles.names, self.bundles.spread
+            if not self._in_map.size:
+                self._in_map = concurrent_hash_map_walk(names, spread)
+            bundles = hash_map_copy_walk(self._in_map, names, spread, table_size)
+            rank = np.empty_like(bundles)
+            rank[bundles] = np.arange(bundles.size)
+            self._ranks[table_size] = Ranked(bundles, rank, self.bundles.named(bundles))
         return self._ranks[table_size]
 
     def _resources(self, order: Ints) -> Floats:

@@ -267,28 +267,31 @@ def _paired(
     colder, hotter = ranked[:half], ranked[::-1][:half]
     with np.errstate(all="ignore"):
         gaps = scores[hotter] - scores[colder]
-    pairs = []
-    for low, high, gap in zip(colder.tolist(), hotter.tolist(), gaps.tolist(), strict=True):
-        names = load.brokers[low], load.brokers[high]
-        # `<` first, as in the Java: a gap of NaN is wide.
-        is_narrow = gap < settings.low_threshold_points
-        if not is_narrow:
-            pairs.append((low, high))
-        _count(hits.low, names, not is_narrow)
-        _count(hits.high, names, not is_narrow and not gap < settings.high_threshold_points)
-    if not pairs:
+        # `<` as in the Java: a gap of NaN is wide.
+        is_wide = ~(gaps < settings.low_threshold_points)
+        is_widest = is_wide & ~(gaps < settings.high_threshold_points)
+    if not is_wide.any():
         hits.low.clear()
         hits.high.clear()
-    return pairs
+        return []
+    for counts, are_hit in ((hits.low, is_wide), (hits.high, is_widest)):
+        _forget(counts, load, np.append(colder[~are_hit], hotter[~are_hit]))
+        _count(counts, load, np.column_stack((colder[are_hit], hotter[are_hit])).reshape(-1))
+    return list(zip(colder[is_wide].tolist(), hotter[is_wide].tolist(), strict=True))
 
 
-def _count(hits: dict[str, int], names: Iterable[str], is_hit: bool) -> None:
-    """Count a round for both brokers of a pair, or forget what was counted."""
-    for name in names:
-        if is_hit:
-            hits[name] = hits.get(name, 0) + 1
-        else:
-            hits.pop(name, None)
+def _count(hits: dict[str, int], load: ClusterLoad, brokers: Ints) -> None:
+    """Count a round for brokers."""
+    for broker in brokers.tolist():
+        name = load.brokers[broker]
+        hits[name] = hits.get(name, 0) + 1
+
+
+def _forget(hits: dict[str, int], load: ClusterLoad, brokers: Ints) -> None:
+    """Forget what was counted for brokers."""
+    if hits:
+        for broker in brokers.tolist():
+            hits.pop(load.brokers[broker], None)
 
 
 def _is_ripe(names: Sequence[str], settings: AvgShedderSettings, hits: _Hits) -> bool:
@@ -301,7 +304,8 @@ def _is_ripe(names: Sequence[str], settings: AvgShedderSettings, hits: _Hits) ->
     if not any(counts.setdefault(name, 0) >= least for counts, least in limits for name in names):
         return False
     for counts, _ in limits:
-        _count(counts, names, is_hit=False)
+        for name in names:
+            counts.pop(name, None)
     return True
 
 
@@ -332,27 +336,31 @@ def _unloads(load: ClusterLoad, ripe: Sequence[_Pair], shares: _Shares) -> tuple
     if not ripe:
         return ()
     owner, traffic = load.bundle_broker, load.bundle_traffic()
+    asked = np.flatnonzero(load.bundle_is_sheddable & shares.is_enough[owner])
     with np.errstate(all="ignore"):
         weight = np.where(
-            shares.by_rate[owner],
-            traffic.rate_in + traffic.rate_out,
-            traffic.throughput_in + traffic.throughput_out,
+            shares.by_rate[owner[asked]],
+            traffic.rate_in[asked] + traffic.rate_out[asked],
+            traffic.throughput_in[asked] + traffic.throughput_out[asked],
         )
-        is_asked = load.bundle_is_sheddable & shares.is_enough[owner] & (weight > 0)
-    pool = np.flatnonzero(is_asked)
-    pool = pool[np.lexsort((-weight[pool], owner[pool]))]
+        is_heavy = weight > 0
+    pool, weight = asked[is_heavy], weight[is_heavy]
+    order = np.lexsort((-weight, owner[pool]))
+    pool, weight = pool[order], weight[order]
     sources, starts = np.unique(owner[pool], return_index=True)
-    groups = dict(zip(sources.tolist(), np.split(pool, starts[1:]), strict=False))
-    return tuple(
-        Unload(load.brokers[high], load.bundles[i], load.brokers[low])
-        for low, high in ripe
-        for i in _fitting(groups.get(high, pool[:0]), weight, float(shares.room[high]))
-    )
+    groups = dict(zip(sources.tolist(), zip(starts.tolist(), [*starts[1:].tolist(), pool.size])))
+    unloads = []
+    for low, high in ripe:
+        mine = slice(*groups.get(high, (0, 0)))
+        fitting = _fitting(pool[mine], weight[mine], float(shares.room[high]))
+        source, target = load.brokers[high], load.brokers[low]
+        unloads += [Unload(source, load.bundles[i], target) for i in fitting]
+    return tuple(unloads)
 
 
 def _fitting(pool: Ints, weight: Floats, room: float) -> Iterator[int]:
     """Yield the bundles that fit, one after the other, into what is left of the room."""
-    for i, size in zip(pool.tolist(), weight[pool].tolist(), strict=True):
+    for i, size in zip(pool.tolist(), weight.tolist(), strict=True):
         if size <= room:
             yield i
             room -= size
