@@ -101,6 +101,7 @@ class Leader:
         """Begin with the brokers that are up, which have written empty reports."""
         self.cluster, self.reports, self.measuring = cluster, reports, measuring
         self.shows_averages = strategies.needs_averages
+        self.shows_long_rates = strategies.needs_long_rates
         names, release = cluster.bundles.names, strategies.balancer.release
         #: Those that there are; their rows are their positions.
         self.bundles = BundleRows()
@@ -293,11 +294,12 @@ class Leader:
         known = int(np.count_nonzero(self.bundles.is_known & ~self._is_system))
         bundles, owner, names = self._entries(hash_map_size(known))
         size = self.cluster.message_bytes
-        short, long = averages.short, averages.long
+        short = averages.short
         rate_in, rate_out = short.rate_in.take(bundles), short.rate_out.take(bundles)
         samples, bytes_ = short.samples.take(bundles), size.take(bundles)
         at = self._place.take(owner)
         totals = reports.written_totals[order].T
+        into, out = self._long_rates(bundles, at) if self.shows_long_rates else (None, None)
         load = ClusterLoad(
             brokers=self.known(),
             resource_usage=_constant(self._resources(order)),
@@ -317,8 +319,8 @@ class Leader:
                 throughput(rate_out, samples, bytes_),
             ),
             bundle_is_sheddable=np.zeros(bundles.size, np.bool_),
-            long_rate_in=_by_broker(at, long.rate_in.take(bundles), order.size),
-            long_rate_out=_by_broker(at, long.rate_out.take(bundles), order.size),
+            long_rate_in=into,
+            long_rate_out=out,
             bundle_data=self._bundle_data() if self.shows_averages else None,
         )
         return Layout(load, bundles, known)
@@ -370,6 +372,12 @@ class Leader:
             rank[bundles] = np.arange(bundles.size)
             self._ranks[table_size] = Ranked(bundles, rank, self.bundles.named(bundles))
         return self._ranks[table_size]
+
+    def _long_rates(self, bundles: Ints, broker: Ints) -> tuple[Floats, Floats]:
+        """Return long-term averages of some bundles, added up by their brokers' places."""
+        long, count = self.averages.long, self.order.size
+        into, out = long.rate_in.take(bundles), long.rate_out.take(bundles)
+        return _by_broker(broker, into, count), _by_broker(broker, out, count)
 
     def _resources(self, order: Ints) -> Floats:
         usage = self.reports.written_usage[order]

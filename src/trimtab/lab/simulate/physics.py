@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from trimtab.lab.simulate.world import Bundles
 from trimtab.pulsar.model import MEBIBYTE, Floats
 
 Array: TypeAlias = NDArray[np.float64]
+Number = TypeVar("Number", bound=np.generic)
 
 #: Where a CPU that is not linear in its work takes as much as one that is, points.
 FIXED_POINT = 50.0
@@ -37,17 +38,22 @@ class Costs:
     busy_rate: float
 
     def part(self, at: slice) -> Costs:
-        """Return those of some bundles side by side."""
+        """Return those of some bundles side by side, or once what is the same for all of them."""
         return Costs(
-            self.message_in[at],
-            self.message_out[at],
-            self.entry[at],
-            self.limit_in[at],
-            self.limit_out[at],
-            self.idle[at],
-            self.busy[at],
+            once(self.message_in[at]),
+            once(self.message_out[at]),
+            once(self.entry[at]),
+            once(self.limit_in[at]),
+            once(self.limit_out[at]),
+            once(self.idle[at]),
+            once(self.busy[at]),
             self.busy_rate,
         )
+
+
+def once(values: NDArray[Number]) -> NDArray[Number]:
+    """Return (1,) of what is the same for all bundles, which is as good in arithmetic; else all."""
+    return values[:1] if (values == values[0]).all() else values
 
 
 def costs(bundles: Bundles, physics: Physics) -> Costs:

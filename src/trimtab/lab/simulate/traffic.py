@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trimtab.lab.simulate.noise import Noise, generator
 from trimtab.lab.simulate.parameters import Physics
-from trimtab.lab.simulate.physics import Costs, costs, work
+from trimtab.lab.simulate.physics import Costs, costs, once, work
 from trimtab.lab.simulate.world import Change, World
 from trimtab.pulsar.model import Floats, Ints
 
@@ -78,7 +78,10 @@ class Splits:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Bundles side by side, and what their traffic is made of; arrays are (n_columns,)."""
+    """Bundles side by side, and what their traffic is made of.
+
+    Arrays are (n_columns,), or (1,) of what is the same for all of them.
+    """
 
     at: slice
     #: Messages/s published, without noise and waves.
@@ -143,11 +146,11 @@ def _columns(world: World, physics: Physics) -> tuple[_Columns, ...]:
             _Columns(
                 at=at,
                 base=base[at],
-                jitter=bundles.jitter[at].astype(np.float32),
-                group=bundles.group[at],
-                waves=(waves[0][at], waves[1][at]) if bundles.wave.any() else None,
-                fan_out=bundles.fan_out[at],
-                size=bundles.message_bytes[at],
+                jitter=once(bundles.jitter[at].astype(np.float32)),
+                group=once(bundles.group[at]),
+                waves=(once(waves[0][at]), once(waves[1][at])) if bundles.wave.any() else None,
+                fan_out=once(bundles.fan_out[at]),
+                size=once(bundles.message_bytes[at]),
                 costs=every.part(at),
                 changes=_changes_of(world.changes, at),
             )

@@ -12,7 +12,6 @@ from trimtab.lab.simulate.surroundings import Lengths, Phases
 from trimtab.lab.simulate.traffic import Rows
 from trimtab.pulsar.model import Floats, Ints
 
-
 # Bundles whose means are taken at a time: their rates stay in the processor's cache.
 _SIDE_BY_SIDE = 1 << 13
 

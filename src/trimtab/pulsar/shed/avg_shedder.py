@@ -347,11 +347,13 @@ def _unloads(load: ClusterLoad, ripe: Sequence[_Pair], shares: _Shares) -> tuple
     pool, weight = asked[is_heavy], weight[is_heavy]
     order = np.lexsort((-weight, owner[pool]))
     pool, weight = pool[order], weight[order]
-    sources, starts = np.unique(owner[pool], return_index=True)
-    groups = dict(zip(sources.tolist(), zip(starts.tolist(), [*starts[1:].tolist(), pool.size])))
-    unloads = []
-    for low, high in ripe:
-        mine = slice(*groups.get(high, (0, 0)))
+    begins, ends = (
+        np.searchsorted(owner[pool], [high for _, high in ripe], side).tolist()
+        for side in ("left", "right")
+    )
+    unloads = list[Unload]()
+    for (low, high), begin, end in zip(ripe, begins, ends, strict=True):
+        mine = slice(begin, end)
         fitting = _fitting(pool[mine], weight[mine], float(shares.room[high]))
         source, target = load.brokers[high], load.brokers[low]
         unloads += [Unload(source, load.bundles[i], target) for i in fitting]
