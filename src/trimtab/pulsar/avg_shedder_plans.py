@@ -45,23 +45,22 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
         return Plans(plans.entries, averages)
     if averages is None:
         return Plans(brought_up_to_date(plans, keys).entries, None)
-    if keys is BY_VALUE and _has_the_same_objects(plans.averages, averages):
-        # Whoever goes by identity may have a plan for a bundle without an object, and forgets it.
+    lost = _lost_objects(plans.averages, averages) if keys is BY_VALUE else None
+    if lost is not None and not lost:
         return Plans(plans.entries, averages)
     entries = _in_one(plans.entries)
-    alive = [plan for group in entries.values() for plan in group if not plan.is_forgotten]
+    changing = {
+        inserted: group
+        for inserted, group in entries.items()
+        for plan in group
+        if lost is None or plan.number in lost or plan.content is not None
+    }
+    alive = [plan for group in changing.values() for plan in group if not plan.is_forgotten]
     gone = list(compress(alive, ~_are_there(averages, alive)))
     contents = _contents(plans.averages, gone, keys)
     last = {id(plan): content for plan, content in zip(gone, contents, strict=True)}
-    changing = [
-        inserted
-        for inserted, group in entries.items()
-        for plan in group
-        if plan.content is not None or id(plan) in last
-    ]
-    for inserted in dict.fromkeys(changing):
+    for inserted, group in changing.items():
         # One that was forgotten changes no more.
-        group = entries[inserted]
         now = [old if old.is_forgotten else _noticed(old, last.get(id(old))) for old in group]
         left = [plan for plan in now if not plan.is_forgotten or keys.outlives(inserted, plan)]
         if left:
@@ -136,9 +135,11 @@ def _values(averages: BundleData | None, bundles: Sequence[str]) -> list[bytes]:
     """Return everything by which two objects are equal, or the names if it is not known."""
     if averages is None:
         return [bundle.encode() for bundle in bundles]
-    if unknown := [bundle for bundle in bundles if bundle not in averages.rows]:
-        raise ValueError(f"no averages of {unknown[0]}: expected it in ClusterLoad.bundle_data")
-    values = averages.values[[averages.rows[bundle] for bundle in bundles]]
+    rows = [averages.rows.get(bundle, -1) for bundle in bundles]
+    for bundle, row in zip(bundles, rows, strict=True):
+        if row < 0 or averages.numbers[row] < 0:
+            raise ValueError(f"no averages of {bundle}: expected it in ClusterLoad.bundle_data")
+    values = averages.values[rows]
     # As Double.compare has it: all NaN are one number, 0.0 and -0.0 are two.
     contents = np.where(np.isnan(values), np.nan, values).tobytes()
     width = values.itemsize * values.shape[1]
@@ -166,9 +167,9 @@ BY_IDENTITY = Keys(_identities, _never)
 
 
 def _number(averages: BundleData | None, bundle: str) -> int:
-    """Return which object of a bundle the leader has."""
+    """Return which object of a bundle the leader has, 0 for none."""
     row = None if averages is None else averages.rows.get(bundle)
-    return 0 if averages is None or row is None else int(averages.numbers[row])
+    return 0 if averages is None or row is None else max(0, int(averages.numbers[row]))
 
 
 def _equal(
@@ -187,11 +188,17 @@ def _contents(averages: BundleData | None, group: Sequence[Plan], keys: Keys) ->
     return [next(contents) if plan.content is None else plan.content for plan in group]
 
 
-def _has_the_same_objects(before: BundleData | None, averages: BundleData) -> bool:
-    """Return whether averages are of the objects of those before; no, if that takes long to say."""
+def _lost_objects(before: BundleData | None, averages: BundleData) -> set[int] | None:
+    """Return which objects of those before are not among averages; None, if it takes long to say.
+
+    Whoever goes by value has plans for objects alone; whoever goes by identity may have one for
+    a bundle without an object, and forgets it.
+    """
     if before is None or before.rows is not averages.rows:
-        return False
-    return np.array_equal(before.numbers, averages.numbers)
+        return None
+    if before.numbers.size != averages.numbers.size:
+        return None
+    return set(before.numbers[before.numbers != averages.numbers].tolist()) - {-1}
 
 
 def _are_there(averages: BundleData, plans: Sequence[Plan]) -> Flags:

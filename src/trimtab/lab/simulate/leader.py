@@ -40,23 +40,21 @@ class Layout:
     bundles: Ints
     #: Bundles that the leader knows, without Pulsar's own.
     known: int
-    #: Rows of the averages, as soon as bundles have been added.
-    _rows: dict[str, int] | None = None
+    #: Bundles have been added.
+    _has_guests: bool = False
 
-    def add(self, name: str, row: int, number: int, values: Floats) -> None:
+    def add(self, row: int, number: int, values: Floats) -> None:
         """Add the averages of a bundle that has been met; the load must have averages.
 
         Its row is where those of a bundle stand that nobody knows.
         """
         averages = self.load.bundle_data
         assert averages is not None
-        if self._rows is None:
-            # Whoever has been given the rows before may still hold them; arrays may be
-            # shared, since nobody looks at a row that has no name.
-            self._rows = dict(averages.rows)
-            averages = BundleData(self._rows, averages.numbers, averages.values)
-            self.load = replace(self.load, bundle_data=averages)
-        self._rows[name] = row
+        if not self._has_guests:
+            # Whoever has been given them before may still hold them; values may be shared,
+            # since nobody looks at those of a bundle that is not known.
+            averages = BundleData(averages.rows, averages.numbers.copy(), averages.values)
+            self.load, self._has_guests = replace(self.load, bundle_data=averages), True
         averages.numbers[row], averages.values[row] = number, values
 
 
@@ -84,7 +82,8 @@ class Ranked:
             names += self.names[begin:at]
             names += self.names[at : at + 1] * times[at]
             begin = at + 1
-        return (*names, *self.names[begin:])
+        names += self.names[begin:]
+        return tuple(names)
 
 
 class Leader:
@@ -118,8 +117,6 @@ class Leader:
         #: All bundles in the order of a map of them, and in that of its copies by their size.
         self._in_map: Ints = np.empty(0, np.int64)
         self._ranks: dict[int, Ranked] = {}
-        #: Known bundles, as the strategies were given them last, and of which version.
-        self._rows: tuple[int, dict[str, int]] = (0, {})
         #: What was laid out last, as long as no report has changed.
         self._layout: Layout | None = None
         #: The same with what is on its way now.
@@ -334,8 +331,7 @@ class Leader:
             # The leader's map grows, and all bundles are walked in another order.
             self._layout = None
         elif self.shows_averages:
-            name, number = self.cluster.bundles.names[guest], int(self.bundles.numbers[guest])
-            layout.add(name, guest, number, WITHOUT_SAMPLES)
+            layout.add(guest, int(self.bundles.numbers[guest]), WITHOUT_SAMPLES)
 
     def _entries(self, table_size: int) -> tuple[Ints, Ints, tuple[str, ...]]:
         """Return (bundle, broker) of all reports in the order in which the leader walks them."""
@@ -390,11 +386,8 @@ class Leader:
 
     def _bundle_data(self) -> BundleData:
         bundles = self.bundles
-        if self._rows[0] != bundles.version:
-            # Whoever has been given the rows before may still hold them.
-            self._rows = bundles.version, bundles.known.copy()
         values = self.averages.contents(self.cluster.message_bytes, self.cluster.bundles.topics)
-        return BundleData(self._rows[1], bundles.numbers.copy(), values)
+        return BundleData(bundles.at, np.where(bundles.is_known, bundles.numbers, -1), values)
 
 
 def _constant(values: Floats) -> Floats:

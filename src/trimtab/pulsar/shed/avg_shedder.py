@@ -230,9 +230,15 @@ def _points(load: ClusterLoad, settings: AvgShedderSettings) -> Floats:
 
 
 @lru_cache(maxsize=4)
+def _positions(brokers: tuple[str, ...]) -> Mapping[str, int]:
+    """Return broker → position, the same round after round."""
+    return {broker: i for i, broker in enumerate(brokers)}
+
+
+@lru_cache(maxsize=4)
 def _walked(brokers: tuple[str, ...], table_size: int) -> Ints:
     """Return the brokers as the Java's map of scores walks them, the same round after round."""
-    position = {broker: i for i, broker in enumerate(brokers)}
+    position = _positions(brokers)
     walked = np.array([position[name] for name in hash_map_order(brokers, table_size)], np.int64)
     walked.flags.writeable = False
     return walked
@@ -275,7 +281,7 @@ def _paired(
         hits.high.clear()
         return []
     for counts, are_hit in ((hits.low, is_wide), (hits.high, is_widest)):
-        _forget(counts, load, np.append(colder[~are_hit], hotter[~are_hit]))
+        _forget(counts, load, np.append(colder[are_hit], hotter[are_hit]))
         _count(counts, load, np.column_stack((colder[are_hit], hotter[are_hit])).reshape(-1))
     return list(zip(colder[is_wide].tolist(), hotter[is_wide].tolist(), strict=True))
 
@@ -287,11 +293,12 @@ def _count(hits: dict[str, int], load: ClusterLoad, brokers: Ints) -> None:
         hits[name] = hits.get(name, 0) + 1
 
 
-def _forget(hits: dict[str, int], load: ClusterLoad, brokers: Ints) -> None:
-    """Forget what was counted for brokers."""
-    if hits:
-        for broker in brokers.tolist():
-            hits.pop(load.brokers[broker], None)
+def _forget(hits: dict[str, int], load: ClusterLoad, are_hit: Ints) -> None:
+    """Forget what was counted for brokers of the load other than some."""
+    names = {load.brokers[broker] for broker in are_hit.tolist()}
+    position = _positions(load.brokers)
+    for name in [name for name in hits if name in position and name not in names]:
+        del hits[name]
 
 
 def _is_ripe(names: Sequence[str], settings: AvgShedderSettings, hits: _Hits) -> bool:
