@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from trimtab.lab.simulate.ahead import Ahead
-from trimtab.lab.simulate.averages import WITHOUT_SAMPLES, Averages, throughput
+from trimtab.lab.simulate.averages import WITHOUT_SAMPLES, Averages
 from trimtab.lab.simulate.by_namespace import ByNamespace
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.listings import Listings, first_writes
@@ -290,10 +290,7 @@ class Leader:
         averages.up_to_date()
         known = int(np.count_nonzero(self.bundles.is_known & ~self._is_system))
         bundles, owner, names = self._entries(hash_map_size(known))
-        size = self.cluster.message_bytes
-        short = averages.short
-        rate_in, rate_out = short.rate_in.take(bundles), short.rate_out.take(bundles)
-        samples, bytes_ = short.samples.take(bundles), size.take(bundles)
+        short = averages.short.contents(self.cluster.message_bytes)
         at = self._place.take(owner)
         totals = reports.written_totals[order].T
         into, out = self._long_rates(bundles, at) if self.shows_long_rates else (None, None)
@@ -308,17 +305,11 @@ class Leader:
             bundle_count=reports.written_bundles[order],
             bundles=names,
             bundle_broker=at,
-            bundle_traffic=partial(
-                BundleTraffic,
-                rate_in,
-                rate_out,
-                throughput(rate_in, samples, bytes_),
-                throughput(rate_out, samples, bytes_),
-            ),
+            bundle_traffic=partial(_traffic, short, bundles),
             bundle_is_sheddable=np.zeros(bundles.size, np.bool_),
             long_rate_in=into,
             long_rate_out=out,
-            bundle_data=self._bundle_data() if self.shows_averages else None,
+            bundle_data=self._bundle_data(short) if self.shows_averages else None,
         )
         return Layout(load, bundles, known)
 
@@ -384,10 +375,15 @@ class Leader:
         resources[:, 3:] = usage[:, 1:]
         return resources
 
-    def _bundle_data(self) -> BundleData:
-        bundles = self.bundles
-        values = self.averages.contents(self.cluster.message_bytes, self.cluster.bundles.topics)
+    def _bundle_data(self, short: Floats) -> BundleData:
+        bundles, cluster = self.bundles, self.cluster
+        values = self.averages.contents(short, cluster.message_bytes, cluster.bundles.topics)
         return BundleData(bundles.at, np.where(bundles.is_known, bundles.numbers, -1), values)
+
+
+def _traffic(short: Floats, bundles: Ints) -> BundleTraffic:
+    """Return what bundles carry by the short averages of all, (5, n_bundles)."""
+    return BundleTraffic(*short[:4].take(bundles, axis=1))
 
 
 def _constant(values: Floats) -> Floats:

@@ -249,7 +249,7 @@ class Traffic:
 def _room(first: int, n_steps: int, n_bundles: int) -> Rows:
     """Return room for steps of which nothing is known."""
     of_bundles = [np.empty((n_steps, n_bundles)) for _ in range(5)]
-    return Rows(first, *of_bundles, np.empty(n_steps), np.empty(n_steps))
+    return Rows(first, *of_bundles, *[np.empty(n_steps) for _ in range(2)])
 
 
 def _apply(change: Change, time_s: Floats, rate_in: Floats, rate_out: Floats) -> None:
