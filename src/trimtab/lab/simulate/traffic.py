@@ -221,7 +221,7 @@ class Traffic:
     def _make(self) -> None:
         """Make as many of the next steps as are quickly made together and find room."""
         held, begin = self._held, self._known - self._held.first
-        at_a_time = _AT_A_TIME // min(max(1, self._own.size), _SIDE_BY_SIDE)
+        at_a_time = max(1, _AT_A_TIME // min(max(1, self._own.size), _SIDE_BY_SIDE))
         last = self._known + min(at_a_time, len(held.work) - begin)
         rows = held.part(self._known, last)
         if self.splits is None:
