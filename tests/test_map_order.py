@@ -19,9 +19,11 @@ from trimtab.pulsar.map_order import (
     HashMapKeys,
     concurrent_hash_map_order,
     concurrent_hash_map_walk,
+    hash_map_copy_walk,
     hash_map_order,
     hash_map_size,
     hash_map_walk,
+    spread,
     spreads,
     string_hash,
 )
@@ -161,3 +163,26 @@ def test_many_keys_at_once_are_walked_as_one_after_the_other(count: int) -> None
     assert tuple(keys[i] for i in walked.tolist()) == concurrent_hash_map_order(keys)
     walked = hash_map_walk(keys, spreads(keys))
     assert tuple(keys[i] for i in walked.tolist()) == hash_map_order(keys)
+
+
+@pytest.mark.parametrize("count", [3, 48, 49, 800])
+def test_many_keys_at_once_are_walked_in_a_copy_as_one_after_the_other(count: int) -> None:
+    keys = [f"t/n{i % 7}/0x{i:08x}_0x{i + 1:08x}" for i in range(count)]
+    walked = np.arange(count)[::-1]
+    backwards = [keys[i] for i in walked.tolist()]
+    for table_size in (16, 64, 2048):
+        copied = hash_map_copy_walk(walked, keys, spreads(keys), table_size)
+        ordered = tuple(sorted(backwards, key=lambda key: spread(key) % table_size))
+        if hash_map_size(count) <= table_size:
+            ordered = hash_map_order(backwards, table_size)
+        assert tuple(keys[i] for i in copied.tolist()) == ordered
+
+
+@given(st.lists(st.text(max_size=9), min_size=64, max_size=80))
+def test_many_keys_have_the_hashes_that_each_has_alone(keys: list[str]) -> None:
+    assert spreads(keys).tolist() == [spread(key) for key in keys]
+
+
+def test_many_keys_of_plain_characters_are_hashed_all_at_once() -> None:
+    keys = ["", "a\0", "\0", "\uffff" * 40, *(f"t/n{i}/0x{i:08x}" for i in range(100))]
+    assert spreads(keys).tolist() == [spread(key) for key in keys]

@@ -18,6 +18,7 @@ from tests.simulated_worlds import (
 )
 from trimtab.lab.simulate import machines as machines_module
 from trimtab.lab.simulate import traffic as traffic_module
+from trimtab.lab.simulate import windows as windows_module
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flow
@@ -177,7 +178,9 @@ def test_another_seed_gives_another_run() -> None:
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = simulated(small_world(), THRESHOLD, Parameters())
     monkeypatch.setattr(traffic_module, "_AT_A_TIME", 41)
+    monkeypatch.setattr(traffic_module, "_SIDE_BY_SIDE", 7)
     monkeypatch.setattr(traffic_module, "_HELD", 1)
+    monkeypatch.setattr(windows_module, "_SIDE_BY_SIDE", 7)
     monkeypatch.setattr(machines_module, "_AT_A_TIME", 7)
     assert list(flattened(whole)) == list(
         flattened(simulated(small_world(), THRESHOLD, Parameters()))

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
-from trimtab.pulsar.model import BundleData, Plan, Plans
+from trimtab.pulsar.model import BundleData, Flags, Plan, Plans
 
 # Entries that are copied whenever one is put in; older ones are shared.
 _COPIED = 256
@@ -44,23 +45,28 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
         return Plans(plans.entries, averages)
     if averages is None:
         return Plans(brought_up_to_date(plans, keys).entries, None)
-    if keys is BY_VALUE and _has_the_same_objects(plans.averages, averages):
-        # Whoever goes by identity may have a plan for a bundle without an object, and forgets it.
+    lost = _lost_objects(plans.averages, averages) if keys is BY_VALUE else None
+    if lost is not None and not lost:
         return Plans(plans.entries, averages)
-    alive = [plan for group in plans.entries.values() for plan in group if not plan.is_forgotten]
-    gone = [plan for plan, has in zip(alive, _are_there(averages, alive), strict=True) if not has]
+    entries = _in_one(plans.entries)
+    changing = {
+        inserted: group
+        for inserted, group in entries.items()
+        for plan in group
+        if lost is None or plan.number in lost or plan.content is not None
+    }
+    alive = [plan for group in changing.values() for plan in group if not plan.is_forgotten]
+    gone = list(compress(alive, ~_are_there(averages, alive)))
     contents = _contents(plans.averages, gone, keys)
     last = {id(plan): content for plan, content in zip(gone, contents, strict=True)}
-    entries = {}
-    for inserted, group in plans.entries.items():
-        left = []
-        for old in group:
-            # One that was forgotten changes no more.
-            plan = old if old.is_forgotten else _noticed(old, last.get(id(old)))
-            if not plan.is_forgotten or keys.outlives(inserted, plan):
-                left.append(plan)
+    for inserted, group in changing.items():
+        # One that was forgotten changes no more.
+        now = [old if old.is_forgotten else _noticed(old, last.get(id(old))) for old in group]
+        left = [plan for plan in now if not plan.is_forgotten or keys.outlives(inserted, plan)]
         if left:
             entries[inserted] = tuple(left)
+        else:
+            del entries[inserted]
     return Plans(entries, averages)
 
 
@@ -105,6 +111,14 @@ def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Pla
     return replace(plans, entries=entries)
 
 
+def _in_one(entries: Mapping[bytes, tuple[Plan, ...]]) -> dict[bytes, tuple[Plan, ...]]:
+    """Return a copy of entries in the same order."""
+    if not isinstance(entries, ChainMap):
+        return dict(entries)
+    latest, older = entries.maps
+    return dict(older) | dict(latest)
+
+
 def _copied(
     entries: Mapping[bytes, tuple[Plan, ...]],
 ) -> MutableMapping[bytes, tuple[Plan, ...]]:
@@ -114,16 +128,18 @@ def _copied(
     latest, older = entries.maps
     if len(latest) < _COPIED:
         return ChainMap(dict(latest), older)
-    return ChainMap({}, dict(older) | dict(latest))
+    return ChainMap({}, _in_one(entries))
 
 
 def _values(averages: BundleData | None, bundles: Sequence[str]) -> list[bytes]:
     """Return everything by which two objects are equal, or the names if it is not known."""
     if averages is None:
         return [bundle.encode() for bundle in bundles]
-    if unknown := [bundle for bundle in bundles if bundle not in averages.rows]:
-        raise ValueError(f"no averages of {unknown[0]}: expected it in ClusterLoad.bundle_data")
-    values = averages.values[[averages.rows[bundle] for bundle in bundles]]
+    rows = [averages.rows.get(bundle, -1) for bundle in bundles]
+    for bundle, row in zip(bundles, rows, strict=True):
+        if row < 0 or averages.numbers[row] < 0:
+            raise ValueError(f"no averages of {bundle}: expected it in ClusterLoad.bundle_data")
+    values = averages.values[rows]
     # As Double.compare has it: all NaN are one number, 0.0 and -0.0 are two.
     contents = np.where(np.isnan(values), np.nan, values).tobytes()
     width = values.itemsize * values.shape[1]
@@ -151,9 +167,9 @@ BY_IDENTITY = Keys(_identities, _never)
 
 
 def _number(averages: BundleData | None, bundle: str) -> int:
-    """Return which object of a bundle the leader has."""
+    """Return which object of a bundle the leader has, 0 for none."""
     row = None if averages is None else averages.rows.get(bundle)
-    return 0 if averages is None or row is None else int(averages.numbers[row])
+    return 0 if averages is None or row is None else max(0, int(averages.numbers[row]))
 
 
 def _equal(
@@ -172,20 +188,27 @@ def _contents(averages: BundleData | None, group: Sequence[Plan], keys: Keys) ->
     return [next(contents) if plan.content is None else plan.content for plan in group]
 
 
-def _has_the_same_objects(before: BundleData | None, averages: BundleData) -> bool:
-    """Return whether averages are of the objects of those before; no, if that takes long to say."""
+def _lost_objects(before: BundleData | None, averages: BundleData) -> set[int] | None:
+    """Return which objects of those before are not among averages; None, if it takes long to say.
+
+    Whoever goes by value has plans for objects alone; whoever goes by identity may have one for
+    a bundle without an object, and forgets it.
+    """
     if before is None or before.rows is not averages.rows:
-        return False
-    return np.array_equal(before.numbers, averages.numbers)
+        return None
+    if before.numbers.size != averages.numbers.size:
+        return None
+    return set(before.numbers[before.numbers != averages.numbers].tolist()) - {-1}
 
 
-def _are_there(averages: BundleData, plans: Sequence[Plan]) -> list[bool]:
-    """Return of which plans the leader still has the object."""
-    rows = [averages.rows.get(plan.bundle, -1) for plan in plans]
-    # A row of -1 gives some number, and is left out by itself.
-    numbers = averages.numbers[rows].tolist() if averages.numbers.size else [-1] * len(rows)
-    same = zip(plans, rows, numbers, strict=True)
-    return [row >= 0 and number == plan.number for plan, row, number in same]
+def _are_there(averages: BundleData, plans: Sequence[Plan]) -> Flags:
+    """Return of which plans the leader still has the object, (n_plans,)."""
+    row = averages.rows.get
+    rows = np.array([row(plan.bundle, -1) for plan in plans], np.int64)
+    there = rows >= 0
+    numbers = np.array([plan.number for plan in plans], np.int64)
+    there[there] = averages.numbers[rows[there]] == numbers[there]
+    return there
 
 
 def _noticed(plan: Plan, last: bytes | None) -> Plan:

@@ -14,6 +14,9 @@ _TABLE_MIN = 16
 # A bin that gets one key more than this makes a small table grow, a larger one build a tree.
 _BIN_MAX = 8
 _TABLE_OF_TREES_MIN = 64
+# Keys that are hashed all at once, if there are so many, and the last character of one unit.
+_MANY = 64
+_UNIT_MAX = 0xFFFF
 
 
 def string_hash(text: str) -> int:
@@ -181,7 +184,15 @@ def concurrent_hash_map_order(keys: Iterable[str]) -> tuple[str, ...]:
 
 def spreads(keys: Sequence[str]) -> NDArray[np.int64]:
     """Return hashes of keys as in Java's maps, of which the low bits name the bin."""
-    return np.fromiter((spread(key) for key in keys), np.int64, len(keys))
+    units = np.array(keys, np.str_).reshape(-1, 1).view(np.uint32)
+    if len(keys) < _MANY or units.max() > _UNIT_MAX:
+        return np.fromiter((spread(key) for key in keys), np.int64, len(keys))
+    # As in `string_hash`, a character of all keys after the other.
+    length = np.fromiter(map(len, keys), np.int64, len(keys))
+    value = np.zeros(len(keys), np.uint32)
+    for i, unit in enumerate(units.T):
+        np.add(value * np.uint32(31), unit, out=value, where=i < length)
+    return (value ^ (value >> np.uint32(16))).astype(np.int64)
 
 
 def hash_map_walk(keys: Sequence[str], spread: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -203,6 +214,24 @@ def hash_map_walk(keys: Sequence[str], spread: NDArray[np.int64]) -> NDArray[np.
     # From here on no bin makes the table grow, only the number of keys does.
     bins = spread & (hash_map_size(len(keys)) - 1)
     return np.argsort(bins, kind="stable")
+
+
+def hash_map_copy_walk(
+    walked: NDArray[np.int64], keys: Sequence[str], spread: NDArray[np.int64], table_size: int
+) -> NDArray[np.int64]:
+    """Return the positions of keys in the order in which a HashMap of a size walks them.
+
+    Args:
+        walked: their positions in the order of insertion.
+        keys: distinct keys.
+        spread: their `spreads`.
+        table_size: of the map; if it is too small for all of them, it is that of some of them.
+    """
+    if table_size < _TABLE_OF_TREES_MIN and hash_map_size(walked.size) <= table_size:
+        position = {key: i for i, key in enumerate(keys)}
+        in_map = hash_map_order([keys[i] for i in walked.tolist()], table_size)
+        return np.array([position[key] for key in in_map], np.int64)
+    return walked[np.argsort(spread[walked] & (table_size - 1), kind="stable")]
 
 
 def concurrent_hash_map_walk(keys: Sequence[str], spread: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -48,9 +48,10 @@ class BundleData:
     Pulsar has an object of that name for each bundle; AvgShedder uses it as a key.
     """
 
-    #: Bundle → its position in the arrays.
+    #: Bundle → its position in the arrays; there may be bundles that the leader does not know.
     rows: Mapping[str, int]
-    #: (n,) which object it is: a bundle forgotten and met again has another number.
+    #: (n,) which object it is: a bundle forgotten and met again has another number.  -1: it
+    #: is not known.
     numbers: Ints
     #: (n, 11) all that makes two of them equal: short-term rates in and out, throughput
     #: in and out, number of samples; the same long-term; topics.

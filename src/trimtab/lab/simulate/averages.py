@@ -47,7 +47,20 @@ class Average:
         after, left = left_of_average(self.samples[bundles], count, self.samples_max)
         self.samples[bundles] = after
         for average, sample in ((self.rate_in, rate_in), (self.rate_out, rate_out)):
-            average[bundles] = sample + (average[bundles] - sample) * left
+            now = average[bundles]
+            now -= sample
+            now *= left
+            now += sample
+            average[bundles] = now
+
+    def contents(self, message_bytes: Floats) -> Floats:
+        """Return rates and throughput, in and out, and samples, (5, n_bundles)."""
+        values = np.empty((5, self.samples.size))
+        values[0], values[1], values[4] = self.rate_in, self.rate_out, self.samples
+        # A bundle's messages have one size, so these go together but for the defaults.
+        np.multiply(values[:2], message_bytes, out=values[2:4])
+        values[2:4, self.samples == 0] = _DEFAULT_THROUGHPUT
+        return values
 
 
 class Averages:
@@ -104,21 +117,13 @@ class Averages:
         """Feed everything until now."""
         self.feed(slice(None), self.clock)
 
-    def contents(self, message_bytes: Floats, topics: Floats) -> Floats:
-        """Return all that makes two objects equal, as `model.BundleData` has it."""
+    def contents(self, short: Floats, message_bytes: Floats, topics: Floats) -> Floats:
+        """Return all that makes two objects equal, as `model.BundleData` has it.
+
+        What there is of the short averages has been worked out before.
+        """
         values = np.empty((11, self.fed.size))
-        for at, average in ((0, self.short), (5, self.long)):
-            for i, rate in enumerate((average.rate_in, average.rate_out)):
-                values[at + i] = rate
-                values[at + 2 + i] = throughput(rate, average.samples, message_bytes)
-            values[at + 4] = average.samples
-        values[10] = np.where(self.short.samples > 0, topics, 0.0)
+        values[:5], values[5:10] = short, self.long.contents(message_bytes)
+        values[10] = topics
+        values[10, self.short.samples == 0] = 0.0
         return values.T
-
-
-def throughput(rate: Floats, samples: Ints, message_bytes: Floats) -> Floats:
-    """Return averages of throughput, bytes/s, from averages of rates.
-
-    A bundle's messages have one size, so these go together but for the defaults.
-    """
-    return np.where(samples > 0, rate * message_bytes, _DEFAULT_THROUGHPUT)

@@ -29,6 +29,7 @@ class ByNamespace:
     ahead: Ahead
     #: Namespace → its bundles, once somebody has asked.
     _members: dict[str, Ints] = field(default_factory=dict)
+    _sets: dict[str, frozenset[int]] = field(default_factory=dict)
     #: Namespace → (n_brokers,) its bundles on each.
     _counts: dict[str, Ints] = field(default_factory=dict)
 
@@ -71,12 +72,15 @@ class ByNamespace:
         """Return a namespace's count on each broker."""
         if (members := self._members.get(name)) is None:
             members = self._members[name] = np.flatnonzero(self.bundles.of_namespace(name))
+            self._sets[name] = frozenset(members.tolist())
         cluster = self.cluster
         is_written, owner = self.listings.is_written[members], cluster.owner[members]
         coming = self.ahead.broker[members]
         is_new = (coming >= 0) & ~(is_written & (coming == owner))
         brokers = np.append(owner[is_written], coming[is_new])
         counts = np.bincount(brokers, minlength=cluster.nobody)
-        for former in self.listings.all_formers():
-            counts[former.broker] += former.is_written and self._namespace(former.bundle) == name
+        formers = self.listings.formers
+        for bundle in formers.keys() & self._sets[name]:
+            for former in formers[bundle]:
+                counts[former.broker] += former.is_written
         return counts

@@ -51,6 +51,8 @@ class Flows:
         )
         self._bins: Ints = np.empty((0, 0), np.int64)
         self._version = -1
+        #: The last step that was added up, of which version, and what came of it.
+        self._last: tuple[int, int, Floats] = -1, -1, np.empty((3, 0))
 
     def rows(self, first: int, last: int, back: int) -> Rows:
         """Return the traffic of the ticks from `first` up to `last`, and of some before."""
@@ -68,9 +70,7 @@ class Flows:
         since = first // self.step_ticks
         rows = rows.part(since, (last - 1) // self.step_ticks + 1)
         step = np.arange(first, last) // self.step_ticks - since
-        sums = [
-            self._by_broker(array)[step] for array in (rows.work, rows.bytes_in, rows.bytes_out)
-        ]
+        sums = [of_steps[step] for of_steps in self._sums(rows)]
         unserved = sums[1][:, -1] + sums[2][:, -1]
         wanted = tuple(array[:, :-1] for array in sums)
         unserved = unserved + self._hold_back(wanted, rows, step, first)
@@ -105,6 +105,21 @@ class Flows:
         lacks = np.where(cluster.started > 0, np.exp(-aged_s / physics.warm_up_s), 0.0)
         return np.asarray(cluster.capacity * (1.0 - physics.warm_up_share * lacks))
 
+    def _sums(self, rows: Rows) -> Floats:
+        """Return work, bytes in and out of steps by server, (3, n_steps, n_brokers + 1).
+
+        The last of a stretch is often the first of the next one too.
+        """
+        version, steps = self.cluster.version, len(rows.work)
+        sums = np.empty((3, steps, self.cluster.nobody + 1))
+        is_known = self._last[:2] == (rows.first, version)
+        if is_known:
+            sums[:, 0] = self._last[2]
+        for place, array in zip(sums, (rows.work, rows.bytes_in, rows.bytes_out), strict=True):
+            place[is_known:] = self._by_broker(array[is_known:])
+        self._last = rows.first + steps - 1, version, sums[:, -1]
+        return sums
+
     def _by_broker(self, array: Floats) -> Floats:
         """Return sums of each server's bundles, (n_steps, n_brokers + 1); the last is nobody's."""
         bins = self.cluster.nobody + 1
@@ -135,7 +150,7 @@ class Flows:
         at = ticks, np.broadcast_to(cluster.server[bundles], share.shape)
         missing = np.zeros(step.size)
         for sums, array in zip(wanted, (rows.work, rows.bytes_in, rows.bytes_out), strict=True):
-            backlog = share * array[step][:, bundles]
+            backlog = share * array[:, bundles][step]
             np.subtract.at(sums, at, backlog)
             np.maximum(sums, 0.0, out=sums)
             if array is not rows.work:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from trimtab.lab.simulate.ahead import Ahead
-from trimtab.lab.simulate.averages import WITHOUT_SAMPLES, Averages, throughput
+from trimtab.lab.simulate.averages import WITHOUT_SAMPLES, Averages
 from trimtab.lab.simulate.by_namespace import ByNamespace
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.listings import Listings, first_writes
@@ -23,10 +23,9 @@ from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.map_order import (
     ConcurrentHashMapKeys,
     concurrent_hash_map_walk,
+    hash_map_copy_walk,
     hash_map_order,
     hash_map_size,
-    spread,
-    spreads,
 )
 from trimtab.pulsar.model import BundleData, BundleTraffic, ClusterLoad, Flags, Floats, Ints
 
@@ -41,24 +40,50 @@ class Layout:
     bundles: Ints
     #: Bundles that the leader knows, without Pulsar's own.
     known: int
-    #: Rows of the averages, as soon as bundles have been added.
-    _rows: dict[str, int] | None = None
+    #: Bundles have been added.
+    _has_guests: bool = False
 
-    def add(self, name: str, row: int, number: int, values: Floats) -> None:
+    def add(self, row: int, number: int, values: Floats) -> None:
         """Add the averages of a bundle that has been met; the load must have averages.
 
         Its row is where those of a bundle stand that nobody knows.
         """
         averages = self.load.bundle_data
         assert averages is not None
-        if self._rows is None:
-            # Whoever has been given the rows before may still hold them; arrays may be
-            # shared, since nobody looks at a row that has no name.
-            self._rows = dict(averages.rows)
-            averages = BundleData(self._rows, averages.numbers, averages.values)
-            self.load = replace(self.load, bundle_data=averages)
-        self._rows[name] = row
+        if not self._has_guests:
+            # Whoever has been given them before may still hold them; values may be shared,
+            # since nobody looks at those of a bundle that is not known.
+            averages = BundleData(averages.rows, averages.numbers.copy(), averages.values)
+            self.load, self._has_guests = replace(self.load, bundle_data=averages), True
         averages.numbers[row], averages.values[row] = number, values
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """All bundles in the order in which a map of them is walked; all are (n_bundles,)."""
+
+    bundles: Ints
+    #: Where in that order a bundle stands.
+    rank: Ints
+    names: tuple[str, ...]
+
+    def named(self, left_out: Ints, repeated: Ints) -> tuple[str, ...]:
+        """Return the names without some of them, and with some once more for each time named.
+
+        Args:
+            left_out: positions in the order, each once.
+            repeated: likewise, as many times as it comes in addition.
+        """
+        times = dict.fromkeys(left_out.tolist(), 0)
+        for at in repeated.tolist():
+            times[at] = times.get(at, 1) + 1
+        names, begin = list[str](), 0
+        for at in sorted(times):
+            names += self.names[begin:at]
+            names += self.names[at : at + 1] * times[at]
+            begin = at + 1
+        names += self.names[begin:]
+        return tuple(names)
 
 
 class Leader:
@@ -75,6 +100,7 @@ class Leader:
         """Begin with the brokers that are up, which have written empty reports."""
         self.cluster, self.reports, self.measuring = cluster, reports, measuring
         self.shows_averages = strategies.needs_averages
+        self.shows_long_rates = strategies.needs_long_rates
         names, release = cluster.bundles.names, strategies.balancer.release
         #: Those that there are; their rows are their positions.
         self.bundles = BundleRows()
@@ -89,12 +115,8 @@ class Leader:
         #: Bundles that were placed without being known.
         self._guests: list[int] = []
         #: All bundles in the order of a map of them, and in that of its copies by their size.
-        self._in_map: tuple[str, ...] = ()
-        self._ranks: dict[int, tuple[Ints, tuple[str, ...]]] = {}
-        #: Known bundles, as the strategies were given them last, and of which version.
-        self._rows: tuple[int, dict[str, int]] = (0, {})
-        #: Bundles that were named last, and their names.
-        self._named: tuple[Ints, tuple[str, ...]] = np.empty(0, np.int64), ()
+        self._in_map: Ints = np.empty(0, np.int64)
+        self._ranks: dict[int, Ranked] = {}
         #: What was laid out last, as long as no report has changed.
         self._layout: Layout | None = None
         #: The same with what is on its way now.
@@ -208,6 +230,7 @@ class Leader:
         names = self.cluster.machines.names
         position = {name: i for i, name in enumerate(names)}
         walked = self._broker_keys.walk()
+        self._known = walked
         #: Positions of the brokers that it knows, in the order of its map.
         self.order: Ints = np.array([position[name] for name in walked], np.int64)
         #: (n_brokers,) positions in `order`, -1 for a broker that it does not know.
@@ -228,7 +251,7 @@ class Leader:
 
     def known(self) -> tuple[str, ...]:
         """Return the brokers that it knows, in the order of its map."""
-        return tuple(self.cluster.machines.names[i] for i in self.order.tolist())
+        return self._known
 
     def load(self, unloaded_before_s: float) -> ClusterLoad:
         """Return what it knows; bundles unloaded at this time or later are left alone."""
@@ -267,12 +290,10 @@ class Leader:
         averages.up_to_date()
         known = int(np.count_nonzero(self.bundles.is_known & ~self._is_system))
         bundles, owner, names = self._entries(hash_map_size(known))
-        size = self.cluster.message_bytes
-        short, long = averages.short, averages.long
-        rate_in, rate_out = short.rate_in.take(bundles), short.rate_out.take(bundles)
-        samples, bytes_ = short.samples.take(bundles), size.take(bundles)
+        short = averages.short.contents(self.cluster.message_bytes)
         at = self._place.take(owner)
         totals = reports.written_totals[order].T
+        into, out = self._long_rates(bundles, at) if self.shows_long_rates else (None, None)
         load = ClusterLoad(
             brokers=self.known(),
             resource_usage=_constant(self._resources(order)),
@@ -284,17 +305,11 @@ class Leader:
             bundle_count=reports.written_bundles[order],
             bundles=names,
             bundle_broker=at,
-            bundle_traffic=partial(
-                BundleTraffic,
-                rate_in,
-                rate_out,
-                throughput(rate_in, samples, bytes_),
-                throughput(rate_out, samples, bytes_),
-            ),
+            bundle_traffic=partial(_traffic, short, bundles),
             bundle_is_sheddable=np.zeros(bundles.size, np.bool_),
-            long_rate_in=_by_broker(at, long.rate_in.take(bundles), order.size),
-            long_rate_out=_by_broker(at, long.rate_out.take(bundles), order.size),
-            bundle_data=self._bundle_data() if self.shows_averages else None,
+            long_rate_in=into,
+            long_rate_out=out,
+            bundle_data=self._bundle_data(short) if self.shows_averages else None,
         )
         return Layout(load, bundles, known)
 
@@ -307,30 +322,28 @@ class Leader:
             # The leader's map grows, and all bundles are walked in another order.
             self._layout = None
         elif self.shows_averages:
-            name, number = self.cluster.bundles.names[guest], int(self.bundles.numbers[guest])
-            layout.add(name, guest, number, WITHOUT_SAMPLES)
+            layout.add(guest, int(self.bundles.numbers[guest]), WITHOUT_SAMPLES)
 
     def _entries(self, table_size: int) -> tuple[Ints, Ints, tuple[str, ...]]:
         """Return (bundle, broker) of all reports in the order in which the leader walks them."""
         listings, owner = self.listings, self.cluster.owner
-        ranked, names = self._ranked(table_size)
+        ranked = self._ranked(table_size)
         formers = [f for f in listings.all_formers() if f.is_written]
-        if listings.is_written.all() and not formers:
-            return ranked, owner[ranked], names
-        bundles = ranked[listings.is_written[ranked]]
-        brokers = owner[bundles]
-        if formers:
-            rank = np.empty(ranked.size, np.int64)
-            rank[ranked] = np.arange(ranked.size)
-            bundles = np.append(bundles, [f.bundle for f in formers]).astype(np.int64)
-            brokers = np.append(brokers, [f.broker for f in formers]).astype(np.int64)
-            by_rank = np.argsort(rank[bundles], kind="stable")
-            bundles, brokers = bundles[by_rank], brokers[by_rank]
-        if not np.array_equal(bundles, self._named[0]):
-            self._named = bundles, self.bundles.named(bundles)
-        return bundles, brokers, self._named[1]
+        is_written = listings.is_written.take(ranked.bundles)
+        left_out = np.flatnonzero(~is_written)
+        if not (left_out.size or formers):
+            return ranked.bundles, owner.take(ranked.bundles), ranked.names
+        # Former owners' come right behind that of the owner, in the order of their unloads.
+        rank = ranked.rank[np.array([f.bundle for f in formers], np.int64)]
+        by_rank = np.argsort(rank, kind="stable")
+        formers, rank = [formers[i] for i in by_rank.tolist()], rank[by_rank]
+        at = rank + 1 - np.searchsorted(left_out, rank, side="right")
+        bundles = ranked.bundles[is_written]
+        brokers = np.insert(owner.take(bundles), at, [f.broker for f in formers])
+        bundles = np.insert(bundles, at, [f.bundle for f in formers])
+        return bundles, brokers, ranked.named(left_out, rank)
 
-    def _ranked(self, table_size: int) -> tuple[Ints, tuple[str, ...]]:
+    def _ranked(self, table_size: int) -> Ranked:
         """Return all bundles as the copy of the leader's map is walked that shedders get.
 
         Args:
@@ -338,18 +351,20 @@ class Leader:
                 all that there is would.
         """
         if table_size not in self._ranks:
-            if not self._in_map:
-                names = self.cluster.bundles.names
-                walk = concurrent_hash_map_walk(names, spreads(names)).tolist()
-                self._in_map = tuple(names[i] for i in walk)
-            if hash_map_size(len(self._in_map)) > table_size:
-                walked = tuple(sorted(self._in_map, key=lambda name: spread(name) % table_size))
-            else:
-                walked = hash_map_order(self._in_map, table_size)
-            position = {name: i for i, name in enumerate(self.cluster.bundles.names)}
-            ranks = np.array([position[name] for name in walked], np.int64)
-            self._ranks[table_size] = ranks, walked
+            names, spread = self.cluster.bundles.names, self.bundles.spread
+            if not self._in_map.size:
+                self._in_map = concurrent_hash_map_walk(names, spread)
+            bundles = hash_map_copy_walk(self._in_map, names, spread, table_size)
+            rank = np.empty_like(bundles)
+            rank[bundles] = np.arange(bundles.size)
+            self._ranks[table_size] = Ranked(bundles, rank, self.bundles.named(bundles))
         return self._ranks[table_size]
+
+    def _long_rates(self, bundles: Ints, broker: Ints) -> tuple[Floats, Floats]:
+        """Return long-term averages of some bundles, added up by their brokers' places."""
+        long, count = self.averages.long, self.order.size
+        into, out = long.rate_in.take(bundles), long.rate_out.take(bundles)
+        return _by_broker(broker, into, count), _by_broker(broker, out, count)
 
     def _resources(self, order: Ints) -> Floats:
         usage = self.reports.written_usage[order]
@@ -360,13 +375,15 @@ class Leader:
         resources[:, 3:] = usage[:, 1:]
         return resources
 
-    def _bundle_data(self) -> BundleData:
-        bundles = self.bundles
-        if self._rows[0] != bundles.version:
-            # Whoever has been given the rows before may still hold them.
-            self._rows = bundles.version, bundles.known.copy()
-        values = self.averages.contents(self.cluster.message_bytes, self.cluster.bundles.topics)
-        return BundleData(self._rows[1], bundles.numbers.copy(), values)
+    def _bundle_data(self, short: Floats) -> BundleData:
+        bundles, cluster = self.bundles, self.cluster
+        values = self.averages.contents(short, cluster.message_bytes, cluster.bundles.topics)
+        return BundleData(bundles.at, np.where(bundles.is_known, bundles.numbers, -1), values)
+
+
+def _traffic(short: Floats, bundles: Ints) -> BundleTraffic:
+    """Return what bundles carry by the short averages of all, (5, n_bundles)."""
+    return BundleTraffic(*short[:4].take(bundles, axis=1))
 
 
 def _constant(values: Floats) -> Floats:

@@ -95,9 +95,10 @@ class Listings:
 
     def count(self, counted: Counted) -> None:
         """Take new bundle stats."""
-        self.rate_in[counted.bundles] = counted.rate_in
-        self.rate_out[counted.bundles] = counted.rate_out
-        self.is_listed[counted.bundles] = counted.is_listed
+        is_of_all = counted.bundles.size == self.is_listed.size
+        at = slice(None) if is_of_all else counted.bundles
+        self.rate_in[at], self.rate_out[at] = counted.rate_in, counted.rate_out
+        self.is_listed[at] = counted.is_listed
         for former in self.all_formers():
             former.is_listed &= bool(counted.tick[former.broker] < 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from trimtab.lab.simulate.world import Bundles
 from trimtab.pulsar.model import MEBIBYTE, Floats
 
 Array: TypeAlias = NDArray[np.float64]
+Number = TypeVar("Number", bound=np.generic)
 
 #: Where a CPU that is not linear in its work takes as much as one that is, points.
 FIXED_POINT = 50.0
@@ -35,6 +36,24 @@ class Costs:
     busy: Floats
     #: Messages/s published, from which its topics are in use.
     busy_rate: float
+
+    def part(self, at: slice) -> Costs:
+        """Return those of some bundles side by side, or once what is the same for all of them."""
+        return Costs(
+            once(self.message_in[at]),
+            once(self.message_out[at]),
+            once(self.entry[at]),
+            once(self.limit_in[at]),
+            once(self.limit_out[at]),
+            once(self.idle[at]),
+            once(self.busy[at]),
+            self.busy_rate,
+        )
+
+
+def once(values: NDArray[Number]) -> NDArray[Number]:
+    """Return (1,) of what is the same for all bundles, which is as good in arithmetic; else all."""
+    return values[:1] if (values == values[0]).all() else values
 
 
 def costs(bundles: Bundles, physics: Physics) -> Costs:
@@ -76,7 +95,8 @@ def work(costs: Costs, rate_in: Array, rate_out: Array) -> Array:
     entries += out
     entries *= costs.entry
     done += entries
-    in_use = np.minimum(rate_in / costs.busy_rate, 1.0)
+    in_use = rate_in / costs.busy_rate
+    np.minimum(in_use, 1.0, out=in_use)
     in_use *= costs.busy
     done += in_use
     done += costs.idle

@@ -43,6 +43,8 @@ class Strategies:
         self._placer_settings = entry.settings(balancer.conf, balancer.release)
         #: One of them asks for the averages of all bundles.
         self.needs_averages = "AvgShedder" in (balancer.shedder, balancer.placer)
+        #: One of them asks for the long-term rates of all brokers.
+        self.needs_long_rates = "LeastLongTermMessageRate" in (balancer.shedder, balancer.placer)
         self.reset()
 
     def reset(self) -> None:

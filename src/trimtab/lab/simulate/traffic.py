@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trimtab.lab.simulate.noise import Noise, generator
 from trimtab.lab.simulate.parameters import Physics
-from trimtab.lab.simulate.physics import costs, work
+from trimtab.lab.simulate.physics import Costs, costs, once, work
 from trimtab.lab.simulate.world import Change, World
 from trimtab.pulsar.model import Floats, Ints
 
-# Numbers that are computed at a time, so that they stay in the processor's cache, and steps
-# that are held at least.
+# Bundles side by side, and numbers of theirs, that are computed at a time: they stay in the
+# processor's cache.
+_SIDE_BY_SIDE = 1 << 13
 _AT_A_TIME = 1 << 15
+# Numbers that are held, and steps at least and at most.
 _HELD = 1 << 20
-_HELD_STEPS = (16, 512)
+_HELD_STEPS = (32, 512)
+
+Noises: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,99 @@ class Splits:
     gone: Ints
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Bundles side by side, and what their traffic is made of.
+
+    Arrays are (n_columns,), or (1,) of what is the same for all of them.
+    """
+
+    at: slice
+    #: Messages/s published, without noise and waves.
+    base: Floats
+    #: Deviation of the noise of its own, and the group whose noise it shares.
+    jitter: NDArray[np.float32]
+    group: Ints
+    #: What cosine and sine of the time of day add, as shares of the rate.
+    waves: tuple[Floats, Floats] | None
+    fan_out: Floats
+    size: Floats
+    costs: Costs
+    #: Positions in them are among these bundles.
+    changes: tuple[Change, ...]
+
+    def fill(self, rows: Rows, own: Noises, groups: Noises, turn: tuple[Floats, Floats]) -> None:
+        """Write what is known of these bundles' traffic into their columns of some steps.
+
+        Args:
+            rows: room for the steps.
+            own: (n_steps, n_bundles) noise of each bundle.
+            groups: (n_steps, n_groups) noise of each group.
+            turn: (n_steps,) the time in s, and as an angle of the day.
+        """
+        time_s, angle = turn
+        level = own[:, self.at] * self.jitter
+        level += groups.take(self.group, axis=1)
+        np.exp(level, out=level)
+        rate_in, rate_out = rows.rate_in[:, self.at], rows.rate_out[:, self.at]
+        np.multiply(self.base, level, out=rate_in)
+        if self.waves is not None:
+            rate_in *= _wave(self.waves, angle)
+        np.multiply(rate_in, self.fan_out, out=rate_out)
+        for change in self.changes:
+            _apply(change, time_s, rate_in, rate_out)
+        np.multiply(rate_in, self.size, out=rows.bytes_in[:, self.at])
+        np.multiply(rate_out, self.size, out=rows.bytes_out[:, self.at])
+        rows.work[:, self.at] = work(self.costs, rate_in, rate_out)
+
+
+def _wave(waves: tuple[Floats, Floats], angle: Floats) -> Floats:
+    """Return what the time of day makes of each rate, (n_steps, n_columns)."""
+    cosine, sine = waves
+    wave = cosine * np.sin(angle)[:, None]
+    wave += 1
+    wave += sine * np.cos(angle)[:, None]
+    return np.maximum(wave, 0.0, out=wave)
+
+
+def _columns(world: World, physics: Physics) -> tuple[_Columns, ...]:
+    """Return all bundles of a world, as many side by side as are quickly worked out together."""
+    bundles, count = world.bundles, world.bundles.rate.size
+    # The mean of exp(d·noise) is exp(d²/2).
+    base = bundles.rate * np.exp(-(bundles.jitter**2 + physics.group_deviation**2) / 2)
+    angle = 2 * math.pi * bundles.wave_phase
+    waves = (bundles.wave * np.cos(angle), bundles.wave * np.sin(angle))
+    every = costs(bundles, physics)
+    columns = []
+    for first in range(0, count, _SIDE_BY_SIDE):
+        at = slice(first, min(first + _SIDE_BY_SIDE, count))
+        columns.append(
+            _Columns(
+                at=at,
+                base=base[at],
+                jitter=once(bundles.jitter[at].astype(np.float32)),
+                group=once(bundles.group[at]),
+                waves=(once(waves[0][at]), once(waves[1][at])) if bundles.wave.any() else None,
+                fan_out=once(bundles.fan_out[at]),
+                size=once(bundles.message_bytes[at]),
+                costs=every.part(at),
+                changes=_changes_of(world.changes, at),
+            )
+        )
+    return tuple(columns)
+
+
+def _changes_of(changes: Iterable[Change], at: slice) -> tuple[Change, ...]:
+    """Return what changes some bundles; positions are among these."""
+    of_them = (
+        (change, change.bundles[(change.bundles >= at.start) & (change.bundles < at.stop)])
+        for change in changes
+    )
+    return tuple(
+        replace(change, bundles=bundles - at.start) for change, bundles in of_them if bundles.size
+    )
+
+
 class Traffic:
     """Makes traffic in blocks of steps, as the simulation gets there.
 
@@ -78,7 +178,7 @@ class Traffic:
 
     def __init__(self, world: World, physics: Physics, splits: Splits | None) -> None:
         """Begin before the first step."""
-        self.world, self.physics, self.splits = world, physics, splits
+        self.physics, self.splits = physics, splits
         bundles = world.bundles
         step_s = physics.traffic_step_s
         size = bundles.rate.size
@@ -86,24 +186,17 @@ class Traffic:
         self._own = Noise(generator(world.seed, "traffic"), size, kept)
         groups = int(bundles.group.max()) + 1 if size else 0
         self._groups = Noise(generator(world.seed, "groups"), groups, kept_by_groups)
-        self._costs = costs(bundles, physics)
-        # The mean of exp(d·noise) is exp(d²/2).
-        variance = bundles.jitter**2 + physics.group_deviation**2
-        self._base: Floats = bundles.rate * np.exp(-variance / 2)
-        angle = 2 * math.pi * bundles.wave_phase
-        waves = (bundles.wave * np.cos(angle), bundles.wave * np.sin(angle))
-        self._waves = waves if bundles.wave.any() else None
-        nothing = np.empty((0, size if splits is None else splits.origin.size))
+        self._columns = _columns(world, physics)
         self._known = 0
         #: Room for steps, of which those before `_known` have been made.
-        self._held = Rows(0, *[nothing] * 5, *[np.empty(0)] * 2)
+        self._held = _room(0, 0, size if splits is None else splits.origin.size)
 
     def rows(self, first: int, last: int) -> Rows:
         """Return the steps from `first` up to `last`, which is not among them.
 
         Steps before `first` are forgotten, and cannot be asked for again.
         """
-        if last > self._known:
+        if last > self._held.first + len(self._held.work):
             self._make_room(first, last - first)
         while self._known < last:
             self._make()
@@ -116,53 +209,47 @@ class Traffic:
 
     def _make_room(self, first: int, count: int) -> None:
         """Move the steps that are still wanted to the front, in a larger place if need be."""
-        buffer, kept = self._held, slice(first - self._held.first, self._known - self._held.first)
-        arrays = buffer.arrays()
-        size = buffer.work.shape[1]
-        room = min(max(_HELD_STEPS[0], _HELD // max(1, size)), _HELD_STEPS[1]) + 2 * count
-        if len(buffer.work) < room:
-            arrays = tuple(np.empty((room, *array.shape[1:])) for array in arrays)
-        for new, old in zip(arrays, buffer.arrays(), strict=True):
-            new[: kept.stop - kept.start] = old[kept].copy()
-        self._held = Rows(first, *arrays)
+        old, size = self._held, self._held.work.shape[1]
+        wanted = min(max(_HELD_STEPS[0], _HELD // max(1, size)), _HELD_STEPS[1]) + 2 * count
+        is_large_enough = len(old.work) >= wanted
+        room = replace(old, first=first) if is_large_enough else _room(first, wanted, size)
+        kept = slice(first - old.first, self._known - old.first)
+        for new, array in zip(room.arrays(), old.arrays(), strict=True):
+            new[: kept.stop - kept.start] = array[kept]
+        self._held = room
 
     def _make(self) -> None:
         """Make as many of the next steps as are quickly made together and find room."""
-        first, buffer = self._known, self._held
-        begin = first - buffer.first
-        count = min(max(1, _AT_A_TIME // max(1, buffer.work.shape[1])), len(buffer.work) - begin)
-        rows = self._unsplit_rows(first, count)
-        if self.splits is not None:
-            rows = _divided(rows, self.splits)
-        for place, array in zip(buffer.arrays(), rows.arrays(), strict=True):
-            place[begin : begin + count] = array
-        self._known += count
+        held, begin = self._held, self._known - self._held.first
+        at_a_time = max(1, _AT_A_TIME // min(max(1, self._own.size), _SIDE_BY_SIDE))
+        last = self._known + min(at_a_time, len(held.work) - begin)
+        rows = held.part(self._known, last)
+        if self.splits is None:
+            self._fill(rows)
+        else:
+            whole = _room(rows.first, len(rows.work), self._own.size)
+            self._fill(whole)
+            _divide(whole, self.splits, rows)
+        self._known = last
 
-    def _unsplit_rows(self, first: int, count: int) -> Rows:
-        """Return some steps, before anything is split."""
-        bundles = self.world.bundles
-        level = self._own.rows(count)
-        level *= bundles.jitter.astype(np.float32)
-        groups = np.float32(self.physics.group_deviation) * self._groups.rows(count)
-        level += groups[:, bundles.group]
-        np.exp(level, out=level)
-        rate_in = self._base * level
-        step = np.arange(first, first + count, dtype=np.float64)
-        time_s = (step + 0.5) * self.physics.traffic_step_s
-        if self._waves is not None:
-            rate_in *= self._wave(time_s)
-        rate_out = rate_in * bundles.fan_out
-        for change in self.world.changes:
-            _apply(change, time_s, rate_in, rate_out)
-        done = work(self._costs, rate_in, rate_out)
-        return traffic_rows(first, rate_in, rate_out, done, bundles.message_bytes)
+    def _fill(self, rows: Rows) -> None:
+        """Make steps, before anything is split."""
+        count, physics = len(rows.work), self.physics
+        own = self._own.rows(count)
+        groups = np.float32(physics.group_deviation) * self._groups.rows(count)
+        step = np.arange(rows.first, rows.first + count, dtype=np.float64)
+        time_s = (step + 0.5) * physics.traffic_step_s
+        angle = 2 * math.pi * time_s / physics.day_s
+        for columns in self._columns:
+            columns.fill(rows, own, groups, (time_s, angle))
+        np.add(rows.bytes_in.sum(axis=1), rows.bytes_out.sum(axis=1), out=rows.all_bytes)
+        np.sum(rows.work, axis=1, out=rows.all_work)
 
-    def _wave(self, time_s: Floats) -> Floats:
-        """Return what the time of day makes of each rate."""
-        assert self._waves is not None
-        cosine, sine = self._waves
-        angle = 2 * math.pi * time_s[:, None] / self.physics.day_s
-        return np.maximum(1 + cosine * np.sin(angle) + sine * np.cos(angle), 0.0)
+
+def _room(first: int, n_steps: int, n_bundles: int) -> Rows:
+    """Return room for steps of which nothing is known."""
+    of_bundles = [np.empty((n_steps, n_bundles)) for _ in range(5)]
+    return Rows(first, *of_bundles, *[np.empty(n_steps) for _ in range(2)])
 
 
 def _apply(change: Change, time_s: Floats, rate_in: Floats, rate_out: Floats) -> None:
@@ -190,10 +277,12 @@ def _factors(change: Change, time_s: Floats) -> tuple[Floats, Floats]:
     return factor_in, factor_out
 
 
-def _divided(rows: Rows, splits: Splits) -> Rows:
-    """Return steps in which each bundle has its part of what the bundle that it came from has."""
-    step = (rows.first + np.arange(len(rows.work)))[:, None]
+def _divide(whole: Rows, splits: Splits, parts: Rows) -> None:
+    """Give each bundle in `parts` its share of what the bundle that it came from has."""
+    step = (whole.first + np.arange(len(whole.work)))[:, None]
     share = np.where((step >= splits.born) & (step < splits.gone), splits.share, 0.0)
-    *of_bundles, all_bytes, all_work = rows.arrays()
-    parts = [array[:, splits.origin] * share for array in of_bundles]
-    return Rows(rows.first, *(*parts, all_bytes, all_work))
+    *of_bundles, all_bytes, all_work = zip(whole.arrays(), parts.arrays(), strict=True)
+    for before, after in of_bundles:
+        np.multiply(before[:, splits.origin], share, out=after)
+    for everything, same in (all_bytes, all_work):
+        same[:] = everything

@@ -12,6 +12,9 @@ from trimtab.lab.simulate.surroundings import Lengths, Phases
 from trimtab.lab.simulate.traffic import Rows
 from trimtab.pulsar.model import Floats, Ints
 
+# Bundles whose means are taken at a time: their rates stay in the processor's cache.
+_SIDE_BY_SIDE = 1 << 13
+
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
@@ -165,8 +168,12 @@ def _weighed(weights: Floats, rows: Rows, bundles: Ints, server: Ints) -> tuple[
     rate_in, rate_out = rows.rate_in[:steps], rows.rate_out[:steps]
     if bundles.size < server.size:
         server, rate_in, rate_out = server[bundles], rate_in[:, bundles], rate_out[:, bundles]
-    of_bundles = weights.take(server, axis=1)
-    return (
-        np.add.reduce(of_bundles * rate_in, axis=0),
-        np.add.reduce(of_bundles * rate_out, axis=0),
-    )
+    means = np.empty((2, server.size))
+    for first in range(0, server.size, _SIDE_BY_SIDE):
+        at = slice(first, first + _SIDE_BY_SIDE)
+        of_bundles = weights.take(server[at], axis=1)
+        weighed = of_bundles * rate_in[:, at]
+        np.add.reduce(weighed, axis=0, out=means[0, at])
+        np.multiply(of_bundles, rate_out[:, at], out=weighed)
+        np.add.reduce(weighed, axis=0, out=means[1, at])
+    return means[0], means[1]

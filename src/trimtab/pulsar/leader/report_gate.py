@@ -89,25 +89,22 @@ def _is_written(change_percent: Floats, age_s: Floats, settings: LoadManagerSett
 def _changes_percent(written: Measured, current: Measured) -> Floats:
     """Return (4, n_brokers): change of messages/s, bytes/s and bundles in percent, usage."""
     with np.errstate(all="ignore"):
-        return np.array(
-            [
-                _percent_change(_sum(written, 0), _sum(current, 0)),
-                _percent_change(_sum(written, 2), _sum(current, 2)),
-                _percent_change(
-                    written.bundle_count.astype(np.float64),
-                    current.bundle_count.astype(np.float64),
-                ),
-                100.0 * np.abs(written.usage - current.usage),
-            ]
-        )
+        changes = np.empty((4, written.usage.size))
+        changes[:3] = _percent_change(_sums(written), _sums(current))
+        np.multiply(100.0, np.abs(written.usage - current.usage), out=changes[3])
+        return changes
 
 
-def _sum(measured: Measured, column: int) -> Floats:
-    """Return the sum of what comes in and what goes out."""
-    total: Floats = measured.totals[:, column] + measured.totals[:, column + 1]
-    return total
+def _sums(measured: Measured) -> Floats:
+    """Return (3, n_brokers): messages/s and bytes/s, in and out added up, and bundles."""
+    sums = np.empty((3, measured.usage.size))
+    np.add(measured.totals[:, ::2].T, measured.totals[:, 1::2].T, out=sums[:2])
+    sums[2] = measured.bundle_count
+    return sums
 
 
 def _percent_change(before: Floats, after: Floats) -> Floats:
     change = 100.0 * np.abs((before - after) / before)
-    return np.where(before == 0.0, np.where(after == 0.0, 0.0, np.inf), change)
+    was_nothing = before == 0.0
+    change[was_nothing] = np.where(after[was_nothing] == 0.0, 0.0, np.inf)
+    return change

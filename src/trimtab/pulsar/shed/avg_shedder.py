@@ -230,9 +230,15 @@ def _points(load: ClusterLoad, settings: AvgShedderSettings) -> Floats:
 
 
 @lru_cache(maxsize=4)
+def _positions(brokers: tuple[str, ...]) -> Mapping[str, int]:
+    """Return broker → position, the same round after round."""
+    return {broker: i for i, broker in enumerate(brokers)}
+
+
+@lru_cache(maxsize=4)
 def _walked(brokers: tuple[str, ...], table_size: int) -> Ints:
     """Return the brokers as the Java's map of scores walks them, the same round after round."""
-    position = {broker: i for i, broker in enumerate(brokers)}
+    position = _positions(brokers)
     walked = np.array([position[name] for name in hash_map_order(brokers, table_size)], np.int64)
     walked.flags.writeable = False
     return walked
@@ -267,28 +273,32 @@ def _paired(
     colder, hotter = ranked[:half], ranked[::-1][:half]
     with np.errstate(all="ignore"):
         gaps = scores[hotter] - scores[colder]
-    pairs = []
-    for low, high, gap in zip(colder.tolist(), hotter.tolist(), gaps.tolist(), strict=True):
-        names = load.brokers[low], load.brokers[high]
-        # `<` first, as in the Java: a gap of NaN is wide.
-        is_narrow = gap < settings.low_threshold_points
-        if not is_narrow:
-            pairs.append((low, high))
-        _count(hits.low, names, not is_narrow)
-        _count(hits.high, names, not is_narrow and not gap < settings.high_threshold_points)
-    if not pairs:
+        # `<` as in the Java: a gap of NaN is wide.
+        is_wide = ~(gaps < settings.low_threshold_points)
+        is_widest = is_wide & ~(gaps < settings.high_threshold_points)
+    if not is_wide.any():
         hits.low.clear()
         hits.high.clear()
-    return pairs
+        return []
+    for counts, are_hit in ((hits.low, is_wide), (hits.high, is_widest)):
+        _forget(counts, load, np.append(colder[are_hit], hotter[are_hit]))
+        _count(counts, load, np.column_stack((colder[are_hit], hotter[are_hit])).reshape(-1))
+    return list(zip(colder[is_wide].tolist(), hotter[is_wide].tolist(), strict=True))
 
 
-def _count(hits: dict[str, int], names: Iterable[str], is_hit: bool) -> None:
-    """Count a round for both brokers of a pair, or forget what was counted."""
-    for name in names:
-        if is_hit:
-            hits[name] = hits.get(name, 0) + 1
-        else:
-            hits.pop(name, None)
+def _count(hits: dict[str, int], load: ClusterLoad, brokers: Ints) -> None:
+    """Count a round for brokers."""
+    for broker in brokers.tolist():
+        name = load.brokers[broker]
+        hits[name] = hits.get(name, 0) + 1
+
+
+def _forget(hits: dict[str, int], load: ClusterLoad, are_hit: Ints) -> None:
+    """Forget what was counted for brokers of the load other than some."""
+    names = {load.brokers[broker] for broker in are_hit.tolist()}
+    position = _positions(load.brokers)
+    for name in [name for name in hits if name in position and name not in names]:
+        del hits[name]
 
 
 def _is_ripe(names: Sequence[str], settings: AvgShedderSettings, hits: _Hits) -> bool:
@@ -301,7 +311,8 @@ def _is_ripe(names: Sequence[str], settings: AvgShedderSettings, hits: _Hits) ->
     if not any(counts.setdefault(name, 0) >= least for counts, least in limits for name in names):
         return False
     for counts, _ in limits:
-        _count(counts, names, is_hit=False)
+        for name in names:
+            counts.pop(name, None)
     return True
 
 
@@ -332,27 +343,33 @@ def _unloads(load: ClusterLoad, ripe: Sequence[_Pair], shares: _Shares) -> tuple
     if not ripe:
         return ()
     owner, traffic = load.bundle_broker, load.bundle_traffic()
+    asked = np.flatnonzero(load.bundle_is_sheddable & shares.is_enough[owner])
     with np.errstate(all="ignore"):
         weight = np.where(
-            shares.by_rate[owner],
-            traffic.rate_in + traffic.rate_out,
-            traffic.throughput_in + traffic.throughput_out,
+            shares.by_rate[owner[asked]],
+            traffic.rate_in[asked] + traffic.rate_out[asked],
+            traffic.throughput_in[asked] + traffic.throughput_out[asked],
         )
-        is_asked = load.bundle_is_sheddable & shares.is_enough[owner] & (weight > 0)
-    pool = np.flatnonzero(is_asked)
-    pool = pool[np.lexsort((-weight[pool], owner[pool]))]
-    sources, starts = np.unique(owner[pool], return_index=True)
-    groups = dict(zip(sources.tolist(), np.split(pool, starts[1:]), strict=False))
-    return tuple(
-        Unload(load.brokers[high], load.bundles[i], load.brokers[low])
-        for low, high in ripe
-        for i in _fitting(groups.get(high, pool[:0]), weight, float(shares.room[high]))
+        is_heavy = weight > 0
+    pool, weight = asked[is_heavy], weight[is_heavy]
+    order = np.lexsort((-weight, owner[pool]))
+    pool, weight = pool[order], weight[order]
+    begins, ends = (
+        np.searchsorted(owner[pool], [high for _, high in ripe], side).tolist()
+        for side in ("left", "right")
     )
+    unloads = list[Unload]()
+    for (low, high), begin, end in zip(ripe, begins, ends, strict=True):
+        mine = slice(begin, end)
+        fitting = _fitting(pool[mine], weight[mine], float(shares.room[high]))
+        source, target = load.brokers[high], load.brokers[low]
+        unloads += [Unload(source, load.bundles[i], target) for i in fitting]
+    return tuple(unloads)
 
 
 def _fitting(pool: Ints, weight: Floats, room: float) -> Iterator[int]:
     """Yield the bundles that fit, one after the other, into what is left of the room."""
-    for i, size in zip(pool.tolist(), weight[pool].tolist(), strict=True):
+    for i, size in zip(pool.tolist(), weight.tolist(), strict=True):
         if size <= room:
             yield i
             room -= size
