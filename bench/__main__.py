@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import click
@@ -25,6 +26,7 @@ from bench.table import DifferenceError, Table
 from bench.talkative_night import talkative_night
 from bench.watch_browser import watch_browser
 from bench.watch_page import watch_page
+from bench.week import WEEK, week
 from bench.zookeeper import zookeeper
 
 #: Name of the file and of its function → that; the page has them in this order.
@@ -38,6 +40,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "zookeeper": zookeeper,
     "night": night,
     "talkative_night": talkative_night,
+    "week": week,
     "rehearsal": rehearsal,
     "ingest": ingest,
     "report": report,
@@ -50,16 +53,21 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
 @click.option(
     "--only", multiple=True, type=click.Choice(list(BENCHMARKS)), help="A benchmark; all if none."
 )
-@click.option("--brokers", default=LARGE.brokers, help="Brokers of the nights.")
+@click.option("--brokers", default=LARGE.brokers, help="Brokers of the nights and of the week.")
 @click.option("--hours", default=LARGE.hours, help="Hours of the nights.")
-def main(only: tuple[str, ...], brokers: int, hours: float) -> None:
+@click.option("--days", default=WEEK.hours / 24.0, help="Days of the week.")
+def main(only: tuple[str, ...], brokers: int, hours: float, days: float) -> None:
     """Measure, and put the figures on record in docs/performance.md.
 
-    A large night needs some 10 GB; with TMPDIR=/dev/shm no disk is waited for.
+    A large night needs some 10 GB, and a week some 40; with TMPDIR=/dev/shm no disk is waited for.
     """
     titles = [_title(name) for name in BENCHMARKS]
     asked = Size(brokers, brokers * LARGE.bundles // LARGE.brokers, hours)
-    nights = {"night": partial(night, asked), "talkative_night": partial(talkative_night, asked)}
+    nights = {
+        "night": partial(night, asked),
+        "talkative_night": partial(talkative_night, asked),
+        "week": partial(week, replace(asked, hours=24.0 * days)),
+    }
     benchmarks: dict[str, Callable[[], Table]] = {**BENCHMARKS, **nights}
     for name in only or BENCHMARKS:
         began = time.monotonic()

@@ -23,8 +23,8 @@ from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.trials.record import Options, record
 
-_BALANCER = Balancer("ThresholdShedder", "LeastResourceUsageWithWeight", "4.0.8")
-_QUIET = Options(noise_per_hour=500.0, metrics_s=300.0, rest_s=0.0, are_exported=True)
+BALANCER = Balancer("ThresholdShedder", "LeastResourceUsageWithWeight", "4.0.8")
+QUIET = Options(noise_per_hour=500.0, metrics_s=300.0, rest_s=0.0, are_exported=True)
 _CORES = (1, 2)
 _MEBIBYTE = 1 << 20
 _HEADINGS = (
@@ -57,7 +57,7 @@ LARGE = Size()
 
 def night(size: Size = LARGE) -> Table:
     """Measure the stages of `trimtab explain` on a night whose brokers log little."""
-    found = measured(size, _QUIET)
+    found = measured(size, QUIET)
     return replace(found, text=f"{found.text}\n{_TRIED.read_text(encoding='utf-8')}\n")
 
 
@@ -67,20 +67,20 @@ def measured(size: Size, options: Options) -> Table:
         began = time.monotonic()
         root = Path(folder) / "night"
         played = replace(world(size.brokers, size.bundles), duration_s=size.hours * 3600.0)
-        run = record(played, _BALANCER, Parameters(), root, options)
+        run = record(played, BALANCER, Parameters(), root, options)
         took_s = time.monotonic() - began
-        explained = [_explained(root, Path(folder) / f"on-{cores}", cores) for cores in _CORES]
+        sides = [explained(root, Path(folder) / f"on-{cores}", cores) for cores in _CORES]
         plain_bytes = _plain_bytes(root)
-        text = _recorded(size, options, root, took_s) + _text(root, plain_bytes, explained[-1])
+        text = _recorded(size, options, root, took_s) + _text(root, plain_bytes, sides[-1])
         text += (
             f"{run.counts['reports']:,} reports were written, and {run.moves.time_s.size:,} "
             "bundles moved.\n"
             "Two processes that parse a log without Spark, each on a core of its own, do "
             f"{two_cores(root / 'logs'):.2f} times as much as one: what two cores are worth here.\n"
         )
-    text += _costs(size, plain_bytes, explained[-1])
-    text += _parts(*explained)
-    return Table(text, (f"PySpark {pyspark.__version__}",), _HEADINGS, _rows(*explained))
+    text += _costs(size, plain_bytes, sides[-1])
+    text += _parts(*sides)
+    return Table(text, (f"PySpark {pyspark.__version__}",), _HEADINGS, _rows(*sides))
 
 
 def _recorded(size: Size, options: Options, root: Path, took_s: float) -> str:
@@ -163,12 +163,12 @@ def _cpu(found: Mapping[str, Any], stages: Sequence[str]) -> str:
     )
 
 
-def _explained(root: Path, output: Path, cores: int) -> Mapping[str, Any]:
+def explained(root: Path, output: Path, cores: int, *how: str) -> Mapping[str, Any]:
     """Explain in a process of its own, and return what `bench.stages` says of it."""
     # Whether the disk is waited for is a matter of luck, and has nothing to do with cores.
     for path in filter(Path.is_file, root.rglob("*")):
         path.read_bytes()
-    command = [sys.executable, "-m", "bench.stages", str(root), str(output), str(cores)]
+    command = [sys.executable, "-m", "bench.stages", str(root), str(output), str(cores), *how]
     child = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if child.returncode != 0:
         raise RuntimeError(f"the explanation on {cores} cores failed")

@@ -1,11 +1,13 @@
-"""`python -m bench.stages RECORDING OUTPUT CORES`: explains, and prints what each stage takes.
+"""`python -m bench.stages RECORDING OUTPUT CORES [uncut]`: explains, and prints what stages take.
 
+With `uncut` every tenure is decided in one stretch, however long it is.
 A process of its own, so that Java starts anew and memory is that of this explanation alone.
 It and all that it starts are kept to so many cores, as on a machine that has no more.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -13,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -21,6 +24,7 @@ import click
 from bench.process_tree import Shares, largest_worker_bytes, resident_bytes, shares
 from trimtab.diagnose import diagnosis
 from trimtab.diagnose.diagnosis import diagnose
+from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.ingest.pipeline import ingest
 from trimtab.ingest.recording import open_recording
@@ -93,6 +97,8 @@ def main() -> None:
     with open_recording(recording) as opened:
         accounting = watch.stage("ingest", lambda: ingest(spark, opened, output / "tables"))
         cluster = opened.cluster
+    if sys.argv[4:] == ["uncut"]:
+        setattr(diagnosis, PARTS[3], partial(recompute, cuts=()))
     for name in PARTS:
         setattr(diagnosis, name, watch.part(name, getattr(diagnosis, name)))
     found = watch.stage("diagnose", lambda: diagnose(spark, output / "tables", cluster))
@@ -104,9 +110,22 @@ def main() -> None:
         "equal": sum(row["recomputed"]["equal"] is True for row in rounds),
         "page": len(page.encode()),
         "findings": len(json.dumps(found.findings, indent=1).encode()),
+        "digest": _digest(output / "tables", json.dumps(found.findings, indent=1), page),
     }
     click.echo(json.dumps(told))
     spark.stop()
+
+
+def _digest(tables: Path, *texts: str) -> str:
+    """Return the digest of every byte of the tables, and of some texts."""
+    whole = hashlib.sha256()
+    for path in sorted(path for path in tables.rglob("*") if path.is_file()):
+        whole.update(path.relative_to(tables).as_posix().encode())
+        with path.open("rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    for text in texts:
+        whole.update(text.encode())
+    return whole.hexdigest()
 
 
 if __name__ == "__main__":

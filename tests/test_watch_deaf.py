@@ -10,7 +10,7 @@ import pytest
 
 from tests.watched_nights import recorded_night, watched
 from trimtab.diagnose.replay.busy_leader import looks as looks_of_a_night
-from trimtab.diagnose.replay.replay import OWNED, UNLOAD
+from trimtab.diagnose.replay.timeline import OWNED, UNLOAD
 from trimtab.live.watch.deaf import Unloading, doubts, followed, is_deaf, is_done, looks
 from trimtab.live.watch.events import write_time
 from trimtab.live.watch.nouns import Decided, Row

@@ -32,9 +32,7 @@ from trimtab.diagnose.log_lines import acquisitions, log_lines
 from trimtab.diagnose.night import Channel, Event, Heavy, Night
 from trimtab.diagnose.other_events import is_other
 from trimtab.diagnose.replay.lookups import owners, releases
-from trimtab.diagnose.replay.replay import replay
-from trimtab.diagnose.replay.result_tables import in_order, result_tables
-from trimtab.diagnose.replay.script import script
+from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.reports import broker_reports, bundle_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
@@ -53,6 +51,7 @@ from trimtab.diagnose.whole_night import HEAVIEST, Beside, whole_night, with_cha
 from trimtab.files.partitions import cluster_folder
 from trimtab.files.tables import INGESTED
 from trimtab.pulsar.settings.channel import channel_settings
+from trimtab.spark.runner import Here
 
 Row = dict[str, Any]
 
@@ -229,4 +228,4 @@ def _heaviest(told: pa.Table) -> tuple[Heavy, ...]:
 def _replayed(
     held: tuple[Path, str], asked: Sequence[Tenure], spans: Sequence[Span]
 ) -> dict[str, pa.Table]:
-    return in_order([result_tables(replay(script(held, tenure, spans))) for tenure in asked])
+    return recompute(Here(), held, asked, spans).tables()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
     named_by_address,
 )
-from trimtab.diagnose.document import findings_document, picture, reported_series
+from trimtab.diagnose.document import findings_document, is_large, picture, reported_series
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
@@ -53,11 +54,12 @@ from trimtab.diagnose.night import Event, Handover, Usage
 from trimtab.diagnose.other_events import CONSIDERED, OTHER_KINDS
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.recompute import recompute
+from trimtab.diagnose.replay.result_tables import Replayed
 from trimtab.diagnose.reports import broker_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
 from trimtab.diagnose.snapshot import snapshot, standing, with_snapshot
 from trimtab.diagnose.store_source import Move, Span, best_rows, best_table, covered, move_of
-from trimtab.diagnose.transfers.read import transfers
+from trimtab.diagnose.transfers.read import Transfers, transfers
 from trimtab.diagnose.transitions import TABLE, transitions_table
 from trimtab.diagnose.undecidable import moved_sentence, undecidable
 from trimtab.diagnose.unexplained import EXPLAINING, TELLING, changes_of_owners, unexplained
@@ -68,7 +70,7 @@ from trimtab.diagnose.wording import iso_time
 from trimtab.files.assumed_day import ASSUMED, ASSUMED_DAY
 from trimtab.files.partitions import write_rows
 from trimtab.pulsar.model import RESOURCES
-from trimtab.spark.runner import Runner, second_thread
+from trimtab.spark.runner import Runner, threads
 
 #: What is asked of every report; the rest of a large night would not fit beside it.
 _REPORTED = (
@@ -132,23 +134,23 @@ def diagnose(spark: Runner, tables: Path, cluster: str) -> Diagnosis:
         begin=beginning(meta, events, reports),
     )
     led = course(basis)
-    # A replay is one task that nothing else waits for: whatever does not need it is done beside.
-    with second_thread(spark) as pool:
+    # Nothing else waits for the replay: whatever does not need it is done beside.
+    with threads(spark) as pool:
         playing = pool.submit(recompute, spark, (tables, cluster), led.replays, spans)
         (spans_of_logs, logs), actions = log_spans(cluster_tables), cluster_tables.rows("actions")
-        silent = logs_without_events(files)
+        silent, reported = logs_without_events(files), reported_series(basis.usages)
         beside = replace(
             _beside(cluster_tables, basis, led.moved(), spans, logs | silent.quiet),
             unread=silent.unread,
             unexplained=_unexplained(cluster_tables, ran, spans),
             misread=misread_logs(cluster_tables, TELLING),
         )
-        reported = reported_series(basis.usages)
         beside = with_channel(beside, channel(cluster_tables, basis, led.end), led.moved())
-        replayed = playing.result()
+        played = playing.result()
+        replayed = played.telling() if is_large(basis.usages) else played.tables()
         again = transfers(cluster_tables, basis, whole_night(basis, led, beside, replayed))
         night = again.night
-        written = replayed | {TABLE: transitions_table(night.channel)} | again.tables(replayed)
+        written = _written(played, replayed, again)
         writing = pool.submit(write_rows, tables, cluster, f"{meta['name']}-00000", written)
         causes = all_findings(night)
         writing.result()
@@ -230,6 +232,21 @@ def _beside(
     )
 
 
+def _written(
+    played: Replayed, replayed: Mapping[str, pa.Table], again: Transfers
+) -> dict[str, pa.Table | Iterable[pa.Table]]:
+    """Return the tables to write; of the rounds decided again a stretch at a time is there.
+
+    Args:
+        played: what was decided again.
+        replayed: the same as tables, but for brokers that nobody looks at.
+        again: rounds of the extensible load manager, which come behind.
+    """
+    own = {TABLE: transitions_table(again.night.channel)} | again.tables()
+    rounds = chain(played.each("replayed_rounds"), [own["replayed_rounds"]])
+    return {**replayed, **own, "replayed_rounds": rounds}
+
+
 def _unexplained(
     tables: ClusterTables, ran: Deployment, spans: Sequence[Span]
 ) -> tuple[Handover, ...]:
@@ -255,7 +272,7 @@ def _standing(
     of = standing(basis, led)
     if of is None:
         return None
-    return snapshot(of, recompute(spark, place, [of.tenure], spans), basis)
+    return snapshot(of, recompute(spark, place, [of.tenure], spans).tables(), basis)
 
 
 def _reports(tables: ClusterTables) -> pa.Table:

@@ -105,18 +105,23 @@ def reported_series(usages: Iterable[Usage]) -> list[dict[str, Any]]:
     ]
 
 
+def is_large(usages: Iterable[Usage]) -> bool:
+    """Return whether there are so many brokers that not each is drawn and told of."""
+    return len({usage.broker for usage in usages}) > _BROKERS_MAX
+
+
 def picture(
     night: Night, replayed: pa.Table, actions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return the series that the report draws, but for `usage`."""
     replayed = replayed.filter(replayed["is_smoothed"])
     # A large cluster is drawn as a heatmap, of what brokers reported.
-    is_large = len({usage.broker for usage in night.usages}) > _BROKERS_MAX
-    smoothed = _smoothed(replayed.slice(0, 0) if is_large else replayed) or [
+    large = is_large(night.usages)
+    smoothed = _smoothed(replayed.slice(0, 0) if large else replayed) or [
         {"time": logged.time, "broker": broker, "usage": state.smoothed}
         for logged in night.rounds
         for broker, state in logged.brokers.items()
-        if state.smoothed is not None and not is_large
+        if state.smoothed is not None and not large
     ]
     bands = list(
         zip(replayed["time"].to_pylist(), replayed["average"].to_pylist(), strict=True)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from trimtab.diagnose.course import Basis, Course
 from trimtab.diagnose.deployment import Deployment
-from trimtab.diagnose.replay.replay import Leading, reads_long
+from trimtab.diagnose.replay.leading import Leading, reads_long
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.reports import of_origin
 from trimtab.diagnose.wording import iso_time, many, percent

@@ -8,7 +8,7 @@ what is read is found by it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -34,6 +34,8 @@ _CLUSTER, _DAY = f"{CLUSTER}=", f"{DAY}="
 _ESCAPED = re.compile(r"[\x00-\x1f\"#%'*/:=?\\\x7f{}\[\]^]")
 #: Rows in a row group; readers skip and parallelize by row groups.
 _GROUP_ROWS = 1 << 16
+#: The same of a table whose rows have lists of records, of a large cluster thousands each.
+_LONG_GROUP_ROWS = 1 << 10
 
 
 def escaped(value: str) -> str:
@@ -72,7 +74,7 @@ def has_days(schema: pa.Schema) -> bool:
 
 
 def write_rows(
-    tables: Path, cluster: str, name: str, rows: Mapping[str, pa.Table]
+    tables: Path, cluster: str, name: str, rows: Mapping[str, pa.Table | Iterable[pa.Table]]
 ) -> dict[str, int]:
     """Return the count of rows by table, written as one part; the same call again changes nothing.
 
@@ -84,7 +86,8 @@ def write_rows(
         tables: folder of tables; made if need be.
         cluster: name of the cluster, as it is.
         name: the part's name, such as "night-00001": no two writers' are the same.
-        rows: table → rows, in the table's schema.
+        rows: table → rows, in the table's schema; or tables of them, one at least, one behind the
+            other, which need not be in memory together.
 
     Returns:
         Table → rows written.
@@ -94,9 +97,11 @@ def write_rows(
     """
     part = Part(tables, cluster, name)
     for table, those in rows.items():
-        part.add(table, those)
-        if not len(those):
-            part.add_nothing(table, those.schema)
+        for each in [those] if isinstance(those, pa.Table) else those:
+            part.add(table, each)
+            schema = each.schema
+        if not part.rows[table]:
+            part.add_nothing(table, schema)
     paths = part.close()
     for table in rows:
         for path in cluster_folder(tables, table, cluster).rglob(part_name(name)):
@@ -160,8 +165,9 @@ class _File:
         """Take rows; write those that fill row groups."""
         self.waiting.append(rows)
         self.waiting_rows += len(rows)
-        if self.waiting_rows >= _GROUP_ROWS:
-            full = self.waiting_rows // _GROUP_ROWS * _GROUP_ROWS
+        size = _group_rows(self.schema)
+        if self.waiting_rows >= size:
+            full = self.waiting_rows // size * size
             rows = pa.concat_tables(self.waiting)
             self._write(rows.slice(0, full))
             self.waiting = [rows.slice(full)]
@@ -176,7 +182,14 @@ class _File:
     def _write(self, rows: pa.Table) -> None:
         self.writer = self.writer or pq.ParquetWriter(self.draft, self.schema, compression="zstd")
         # Where rows are cut into chunks, the writer ends pages.
-        self.writer.write_table(rows.combine_chunks(), row_group_size=_GROUP_ROWS)
+        self.writer.write_table(rows.combine_chunks(), row_group_size=_group_rows(self.schema))
+
+
+def _group_rows(schema: pa.Schema) -> int:
+    """Return the count of rows in a row group."""
+    kinds = (field.type for field in schema)
+    is_long = any(pa.types.is_list(kind) and pa.types.is_struct(kind.value_type) for kind in kinds)
+    return _LONG_GROUP_ROWS if is_long else _GROUP_ROWS
 
 
 def parted(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:

@@ -41,6 +41,10 @@ class Reason(StrEnum):
     UNKNOWN = "Unknown"
 
 
+#: Reasons of brokers that did not pass the bar.
+WITHIN_BAR = frozenset({Reason.BALANCED, Reason.UNDERLOADED, Reason.UNKNOWN})
+
+
 @dataclass(frozen=True, slots=True)
 class BundleData:
     """The leader's averages of all bundles it knows, whether a broker reports them or not.

@@ -229,13 +229,13 @@ def progress(
             context.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]  # null ends it
 
 
-def second_thread(runner: Runner) -> ThreadPoolExecutor:
-    """Return one more thread for tasks, which `progress` counts with those of this thread."""
+def threads(runner: Runner, count: int = 1) -> ThreadPoolExecutor:
+    """Return more threads for tasks, which `progress` counts with those of this thread."""
     if isinstance(runner, Here | Remote):
-        return ThreadPoolExecutor(1)
+        return ThreadPoolExecutor(count)
     group = runner.getLocalProperty(_GROUP)
     join = partial(runner.setLocalProperty, _GROUP, group)  # type: ignore[arg-type]  # or of none
-    return ThreadPoolExecutor(1, initializer=join)
+    return ThreadPoolExecutor(count, initializer=join)
 
 
 def join_group(spark: Cluster, group: str, label: str) -> None:

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from trimtab.diagnose.night import Decisions, Finding, Night
-from trimtab.pulsar.model import Reason
+from trimtab.pulsar.model import WITHIN_BAR
 
 #: Points between the hottest broker and the coolest that somebody would want to be gone.
 _WIDE = 0.25
 #: Rounds in a row without an unload: a grace period of AvgShedder's low threshold and more.
 _ROUNDS = 10
-#: Reasons of brokers that did not pass the bar.
-_WITHIN = frozenset({Reason.BALANCED, Reason.UNDERLOADED, Reason.UNKNOWN})
 #: Shedders of which it is said what they compare.
 _COMPARED = frozenset({"ThresholdShedder", "UniformLoadShedder", "OverloadShedder", "AvgShedder"})
 
@@ -62,7 +60,7 @@ def _stretches(decisions: Decisions, begins: int) -> Iterator[tuple[int, int]]:
 
 def _is_within(decisions: Decisions, i: int) -> bool:
     """Return whether no broker passed the bar in a round."""
-    return _WITHIN.issuperset(decisions.reasons[decisions.offsets[i] : decisions.offsets[i + 1]])
+    return WITHIN_BAR.issuperset(decisions.reasons[decisions.offsets[i] : decisions.offsets[i + 1]])
 
 
 def _spread(decisions: Decisions, i: int) -> float:

@@ -12,7 +12,7 @@ from trimtab.diagnose.rounds import SHEDDING_THREAD
 Owners: TypeAlias = Mapping[str, Sequence[tuple[datetime, str]]]
 
 #: The broker that a lookup is sent to owns the bundle within this time, or not by it.
-_OWNING = timedelta(seconds=30)
+OWNING = timedelta(seconds=30)
 
 
 def is_lookup(selection: Mapping[str, Any]) -> bool:
@@ -55,5 +55,5 @@ def answer(selection: Mapping[str, Any], best: Sequence[str], owned: Owners) -> 
         return best[0]
     for time, broker in owned.get(selection["bundle"], ()):
         if time >= selection["time"]:
-            return broker if broker in best and time - selection["time"] <= _OWNING else None
+            return broker if broker in best and time - selection["time"] <= OWNING else None
     return None

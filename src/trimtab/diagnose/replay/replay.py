@@ -6,41 +6,36 @@ Pure: rows in, rows out.  `recompute.py` runs it on Spark, and `watch` while it 
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from trimtab.diagnose.replay.busy_leader import looks, unloading
-from trimtab.diagnose.replay.lookups import Owners, answer, is_lookup, owners
-from trimtab.diagnose.replay.missed_writes import Gap, missed_writes, write_time
+from trimtab.diagnose.replay.leading import Leading, placer_of
+from trimtab.diagnose.replay.lookups import Owners, answer, is_lookup
+from trimtab.diagnose.replay.missed_writes import Gap
 from trimtab.diagnose.replay.round_columns import chosen, hits, states, too_large
-from trimtab.diagnose.replay.store_columns import StoredAverages, StoredReports
-from trimtab.diagnose.store_source import is_logged
+from trimtab.diagnose.replay.timeline import (
+    LEFT,
+    OWNED,
+    REPORT,
+    ROUND,
+    SELECTION,
+    STARTED,
+    STORED,
+    UNLOAD,
+    Script,
+    timeline,
+)
 from trimtab.pulsar.bundles import is_system_bundle, namespace
-from trimtab.pulsar.leader import load_data
-from trimtab.pulsar.leader.averages import LeaderAverages
-from trimtab.pulsar.leader.load import broker_load, cluster_load
+from trimtab.pulsar.leader.load import broker_load, cluster_load, usage_load
 from trimtab.pulsar.leader.view import LeaderView, Report
-from trimtab.pulsar.model import LostRoundError
-from trimtab.pulsar.place import PlacerEntry, placer
+from trimtab.pulsar.model import ClusterLoad, Decision, LostRoundError
 from trimtab.pulsar.scores import weighted_usage
-from trimtab.pulsar.settings import LoadManagerSettings, ResourceWeights
 from trimtab.pulsar.shed import shedder
-
-#: What happens first when two things bear the same time: the leader hears of a write
-#: before it acts on it, and a round's placements follow its decision.
-REPORT, LEFT, STORED, STARTED, OWNED, ROUND, SELECTION, UNLOAD = range(8)
-
-#: The only load manager whose rounds are replayed.
-_LOAD_MANAGER = "ModularLoadManagerImpl"
-
-#: Placers of which a recording holds all that they go by in a shedding round; a round robin
-#: would need a count from the leader's start.
-_PLACERS = frozenset({"LeastResourceUsageWithWeight", "LeastLongTermMessageRate", "AvgShedder"})
 
 #: Shedders whose score is smoothed usage.
 _SMOOTHING = frozenset({"ThresholdShedder"})
@@ -51,8 +46,6 @@ _FITTING = frozenset({"UniformLoadShedder", "AvgShedder"})
 #: A recorder that polls sees a departure late, by up to this much.
 _LEAVING = timedelta(seconds=30)
 
-#: Said where a strategy looks at averages over a long time, and the store's are absent.
-_NO_AVERAGES = "bundles' averages over a long time (store/bundles.jsonl) are not in the recording"
 #: An unload takes up to so long; measured: 0.03 to 4 s.
 _UNLOADING_S = 5.0
 #: Of many bundles so many are named.
@@ -61,46 +54,8 @@ _NAMED_MAX = 3
 _FLUSH = timedelta(seconds=5)
 
 
-@dataclass(frozen=True, slots=True)
-class Leading:
-    """Who led during one tenure, and by what."""
-
-    term: int
-    leader: str
-    #: Broker id of the leader; None if it is not known.
-    leader_id: str | None
-    #: Pulsar's release, such as "4.0.8".
-    release: str
-    shedder: str
-    placer: str
-    conf: Mapping[str, str]
-    manager: LoadManagerSettings
-    weights: ResourceWeights
-    #: Why the smoothed usage is not known from the start; None if it is.
-    doubt: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """What happened during one tenure, as recorded."""
-
-    leading: Leading
-    reports: StoredReports
-    averages: StoredAverages
-    #: (time, round number or None for a silent round).
-    ticks: Sequence[tuple[datetime, int | None]]
-    #: Rows of `log_events` of kind candidates-considered.
-    selections: Sequence[Mapping[str, Any]]
-    #: (time, bundle) of the logged unloads.
-    unloads: Sequence[tuple[datetime, str]]
-    #: Rows of `ownership`.
-    ownership: Sequence[Mapping[str, Any]]
-    #: When the leader's process started, from which on it averages; None if not known.
-    since: datetime | None
-
-
 @dataclass(slots=True)
-class _Memory:
+class Memory:
     """What the strategies carry, and of which brokers it is not sure."""
 
     shedder: Any
@@ -119,7 +74,7 @@ class Replaying:
 
     leading: Leading
     view: LeaderView
-    memory: _Memory
+    memory: Memory
     #: Who owned which bundle from when on, as far as it is known.
     soon: Owners
     #: Says what a row of `load_reports` holds.
@@ -137,15 +92,16 @@ def replaying(
     leading: Leading, view: LeaderView, soon: Owners, read: Callable[[dict[str, Any]], Report]
 ) -> Replaying:
     """Return the state as a tenure begins, in which the strategies remember nothing yet."""
-    shedding, placing = shedder(leading.shedder, leading.release), _placer(leading)
-    memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
+    shedding, placing = shedder(leading.shedder, leading.release), placer_of(leading)
+    memory = Memory(shedding.memory if shedding else None, placing.memory if placing else None)
     return Replaying(leading, view, memory, soon, read)
 
 
-def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of one tenure's rounds and placements, decided again.
+def replay(now: Replaying, script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a stretch's rounds and placements, decided again.
 
     Args:
+        now: what the leader knew before; as it ends, what it knows behind.
         script: what happened.
 
     Yields:
@@ -159,24 +115,23 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
         is forgotten at once.  A missed write (a gap in the store's versions) makes that
         broker doubtful from the first round that fell into the gap, until it leaves.
     """
-    # The samples are all in memory, whether they wait or not.
-    averages = LeaderAverages(reads_long(script.leading), waiting_max=sys.maxsize)
-    view = LeaderView(averages)
-    now = replaying(script.leading, view, owners(script.ownership), script.reports.report)
-    now.gaps = missed_writes(script.reports.rows)
-    if reads_long(script.leading) and not script.averages.written.size:
-        now.averages_doubt = _NO_AVERAGES
-    now.departures = tuple(
-        row for row in script.reports.rows if row["is_gone"] and not is_logged(row)
-    )
-    for event in _timeline(script):
+    for event in timeline(script):
         yield from taken(now, event)
 
 
-def reads_long(leading: Leading) -> bool:
-    """Return whether a strategy of the leader's looks at long-term averages."""
-    entries = shedder(leading.shedder, leading.release), _placer(leading)
-    return any(entry.reads_long for entry in entries if entry is not None)
+def follow(now: Replaying, script: Script) -> None:
+    """Have the leader know what it knows behind a stretch, and decide no more than that takes.
+
+    Properties:
+        What it knows is what it knows when `replay` ends.
+    """
+    # Of most rounds nobody asks what bundles carried.
+    now.view.averages.few_max = sys.maxsize
+    for event in timeline(script):
+        if event[1] == ROUND:
+            _remember(now, event[0])
+        else:
+            deque(taken(now, event), maxlen=0)
 
 
 def taken(now: Replaying, event: tuple[datetime, int, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -226,36 +181,55 @@ def forget(now: Replaying, broker: str) -> None:
     active = frozenset(now.view.reports)
     if (shedding := shedder(leading.shedder, leading.release)) is not None:
         memory.shedder = shedding.forget(memory.shedder, active)
-    if (placing := _placer(leading)) is not None:
+    if (placing := placer_of(leading)) is not None:
         memory.placer = placing.forget(memory.placer, active)
     memory.shed_doubts.pop(broker, None)
     memory.place_doubts.pop(broker, None)
     memory.away.discard(broker)
 
 
-def _placer(leading: Leading) -> PlacerEntry[Any, Any] | None:
-    """Return the placer, if it can be replayed."""
-    return placer(leading.placer, leading.release) if leading.placer in _PLACERS else None
+def _begin_round(now: Replaying, time: datetime) -> float:
+    """Take what a round changes before it decides; return from when on unloads count, s."""
+    view, memory = now.view, now.memory
+    for broker, after, before, why in now.gaps:
+        if after < time < before:
+            memory.shed_doubts[broker] = why
+    for row in now.departures:
+        if timedelta(0) < row["time"] - time < _LEAVING:
+            why = f"{row['broker']} left about then, and when exactly was not recorded"
+            memory.shed_doubts.update(dict.fromkeys(view.reports, why))
+    return time.timestamp() - now.leading.manager.grace_period_s
 
 
-def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
-    bookkeeping = load_data(_LOAD_MANAGER, script.leading.release)
-    is_deaf = bookkeeping is not None and not bookkeeping.looks_while_unloading
-    exact = [row for row in script.ownership if is_logged(row)]
-    spans = unloading(script.ticks, script.unloads, exact) if is_deaf else ()
-    writes = sorted(((write_time(row), row) for row in script.reports.rows), key=itemgetter(0))
-    events: list[tuple[datetime, int, Any]] = []
-    for time, rows in looks(writes, spans):
-        events.append((time, REPORT, rows))
-        left = [row for row in rows if row["is_gone"] and write_time(row) < time]
-        events += [(write_time(row), LEFT, row["broker"]) for row in left]
-    events += [(time, STORED, flush) for time, *flush in script.averages.flushes()]
-    events += [] if script.since is None else [(script.since, STARTED, None)]
-    events += [(row["time"], OWNED, row) for row in script.ownership if row["bundle"]]
-    events += [(time, ROUND, number) for time, number in script.ticks]
-    events += [(row["time"], SELECTION, row) for row in script.selections]
-    events += [(time, UNLOAD, bundle) for time, bundle in script.unloads]
-    return sorted(events, key=itemgetter(0, 1))
+def _remember(now: Replaying, time: datetime) -> None:
+    """Have a round's shedder remember what it does behind the round."""
+    view, memory, leading = now.view, now.memory, now.leading
+    shedding = shedder(leading.shedder, leading.release)
+    if shedding is None or len(view.reports) < 2:
+        return
+    over_s = _begin_round(now, time)
+    remembering = shedding.remembering(shedding.settings(leading.conf, leading.release))
+    if remembering is None:
+        _decide(now, over_s)
+        return
+    view.forget_unloads_before(over_s)
+    memory.shedder = remembering(usage_load(view), memory.shedder)
+
+
+def _decide(now: Replaying, over_s: float) -> tuple[ClusterLoad, Decision] | None:
+    """Return a round and what is decided; None if the round is lost."""
+    view, memory, leading = now.view, now.memory, now.leading
+    shedding = shedder(leading.shedder, leading.release)
+    assert shedding is not None
+    view.forget_unloads_before(over_s)
+    load = cluster_load(view, lambda bundle: is_system_bundle(bundle, leading.release))
+    settings = shedding.settings(leading.conf, leading.release)
+    try:
+        decision, memory.shedder = shedding.shed(load, memory.shedder, settings)
+    except LostRoundError as error:  # nothing was decided, in Pulsar either
+        memory.shedder = error.memory
+        return None
+    return load, decision
 
 
 def decided(
@@ -272,23 +246,11 @@ def decided(
     # "Only 1 broker available": no shedder is asked.
     if shedding is None or len(view.reports) < 2:
         return
-    for broker, after, before, why in gaps:
-        if after < time < before:
-            memory.shed_doubts[broker] = why
-    for row in now.departures:
-        if timedelta(0) < row["time"] - time < _LEAVING:
-            why = f"{row['broker']} left about then, and when exactly was not recorded"
-            memory.shed_doubts.update(dict.fromkeys(view.reports, why))
-    over_s = time.timestamp() - leading.manager.grace_period_s
+    over_s = _begin_round(now, time)
     grace_doubt = _grace_doubt(view.recently_unloaded, over_s)
-    view.forget_unloads_before(over_s)
-    load = cluster_load(view, lambda bundle: is_system_bundle(bundle, leading.release))
-    settings = shedding.settings(leading.conf, leading.release)
-    try:
-        decision, memory.shedder = shedding.shed(load, memory.shedder, settings)
-    except LostRoundError as error:  # nothing was decided, in Pulsar either
-        memory.shedder = error.memory
+    if (made := _decide(now, over_s)) is None:
         return
+    load, decision = made
     doubts = [leading.doubt] if leading.doubt else []
     doubts += [memory.shed_doubts[b] for b in load.brokers if b in memory.shed_doubts]
     yield (
@@ -336,7 +298,7 @@ def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict
     brokers are doubtful from then on.
     """
     view, memory, leading = now.view, now.memory, now.leading
-    placing = _placer(leading)
+    placing = placer_of(leading)
     if placing is None:
         return
     view.meet(event["bundle"])
@@ -387,7 +349,7 @@ def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict
     )
 
 
-def _give(view: LeaderView, memory: _Memory, event: Mapping[str, Any], broker: str | None) -> None:
+def _give(view: LeaderView, memory: Memory, event: Mapping[str, Any], broker: str | None) -> None:
     """Remember whom a lookup was sent to."""
     if broker is not None:
         view.give(event["bundle"], broker)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.columns import Moments, beside, floats, moments
-from trimtab.diagnose.store_source import Span, best_positions, best_table
+from trimtab.diagnose.store_source import ZOOKEEPER, Span, best_table
 from trimtab.files.partitions import cluster_folder
 from trimtab.files.places import located
 from trimtab.pulsar.leader.averages import Average
@@ -24,11 +24,12 @@ from trimtab.pulsar.leader.view import Report
 from trimtab.pulsar.model import RESOURCES, Floats, Ints
 
 #: Columns of which a row of reports is made, to tell one write from another.
-_ROW = ("time", "broker", "version", "written", "is_gone", "file")
+ROW = ("time", "broker", "version", "written", "is_gone", "file")
 #: Columns in which few values stand again and again, and which are read so.
 _NAMED = ("file", "origin", "broker", "bundle", "bundles.list.element")
 # More lines than a file may have.
 _LINES = 1 << 40
+_NOWHERE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,6 @@ class StoredReports:
 
     #: What says which write it was, and `at`: its position in the columns.
     rows: Sequence[dict[str, Any]]
-    #: (n,) startTimestamp; NaT where one is absent.
-    started: Moments
     #: (n, 5) usage and limit, columns RESOURCES; -1 where one is absent, as in the Java.
     usage: Floats
     limit: Floats
@@ -109,48 +108,69 @@ class StoredAverages:
 
 def stored_reports(
     folder_and_cluster: tuple[Path, str],
-    end: datetime,
-    spans: Sequence[Span],
+    lines: Mapping[str, Ints],
+    recorded: tuple[datetime, datetime] | None,
     origin: str = "store",
 ) -> StoredReports:
-    """Return the reports that were written, or given over REST, until a time."""
-    in_store = (ds.field("origin") == origin) & (ds.field("time") <= end)
+    """Return reports that were written to the store, or given over REST.
+
+    Args:
+        folder_and_cluster: tables and whose rows of them.
+        lines: file → lines of the reports that are asked for.
+        recorded: least and greatest `time` of these; None if there are none.
+        origin: whose.
+    """
+    mine = _within(recorded) & (ds.field("origin") == origin)
     resources = [[f"{each}_{which}" for each in RESOURCES] for which in ("usage", "limit")]
-    lean = (*_ROW, "line", "started", "bundles", *resources[0], *resources[1], *METRICS)
-    table = _in_order(folder_and_cluster, "load_reports", in_store, lean)
+    lean = (*ROW, "line", "bundles", *resources[0], *resources[1], *METRICS)
+    table = in_order(folder_and_cluster, "load_reports", mine, lean)
     lists = table["bundles"].combine_chunks()
     offsets = np.append(0, np.cumsum(pc.fill_null(pc.list_value_length(lists), 0).to_numpy()))
     numbers = (*METRICS, "topics")
-    stats = _in_order(
-        folder_and_cluster, "bundle_reports", in_store, ("file", "line", "bundle", *numbers)
+    stats = in_order(
+        folder_and_cluster, "bundle_reports", mine, ("file", "line", "bundle", *numbers)
     )
-    files = _files(table, stats)
-    mine, theirs = _places(table, files), _places(stats, files)
+    files = sorted({*_files(table, stats), *lines})
+    places, theirs = _places(table, files), _places(stats, files)
+    rank = {file: i for i, file in enumerate(files)}
+    asked = [rank[file] * _LINES + each for file, each in lines.items()]
     return StoredReports(
-        rows=_rows(table, spans),
-        started=table["started"].to_numpy(),
+        rows=written_rows(
+            table, np.flatnonzero(np.isin(places, np.concatenate([_NOWHERE, *asked])))
+        ),
         usage=beside(table, resources[0], -1.0),
         limit=beside(table, resources[1], -1.0),
         totals=beside(table, METRICS, np.nan),
         offsets=offsets.astype(np.int64),
         bundles=_names(pc.list_flatten(lists)),
-        starts=np.searchsorted(theirs, mine, side="left"),
-        ends=np.searchsorted(theirs, mine, side="right"),
+        starts=np.searchsorted(theirs, places, side="left"),
+        ends=np.searchsorted(theirs, places, side="right"),
         measured=_names(stats["bundle"]),
         samples=beside(stats, numbers, 0.0),
     )
 
 
 def stored_averages(
-    folder_and_cluster: tuple[Path, str], end: datetime, spans: Sequence[Span], *, reads_long: bool
+    folder_and_cluster: tuple[Path, str],
+    which: ds.Expression,
+    spans: Sequence[Span],
+    *,
+    reads_long: bool,
 ) -> StoredAverages:
-    """Return the averages that were written until a time; long-term ones nobody reads are NaN."""
+    """Return averages that were written; long-term ones nobody reads are NaN.
+
+    Args:
+        folder_and_cluster: tables and whose rows of them.
+        which: of the rows of `bundle_averages`, by when they were written.
+        spans: when ZooKeeper's logs tell of every write.
+        reads_long: somebody reads the long-term ones.
+    """
     terms = ("short", "long") if reads_long else ("short",)
     metrics = {term: [f"{term}_{metric}" for metric in METRICS] for term in terms}
     counts = [f"{term}_samples" for term in terms]
     metric_columns = [name for columns in metrics.values() for name in columns]
     lean = ("time", "written", "bundle", "file", "line", "topics", *counts, *metric_columns)
-    table = _in_order(folder_and_cluster, "bundle_averages", ds.field("written") <= end, lean)
+    table = in_order(folder_and_cluster, "bundle_averages", which, lean)
     table = best_table(table, spans)
     written = table["written"].to_numpy()
     if np.any(written[1:] < written[:-1]):
@@ -173,33 +193,56 @@ def stored_averages(
     )
 
 
-def _rows(table: pa.Table, spans: Sequence[Span]) -> list[dict[str, Any]]:
-    """Return which writes there are, but for those that another file has more exactly."""
-    places = best_positions(table, spans)
+def has_averages(
+    folder_and_cluster: tuple[Path, str], end: datetime, spans: Sequence[Span]
+) -> bool:
+    """Return whether averages were written until a time, as far as `best_rows` keeps them."""
+    tables, cluster = folder_and_cluster
+    files = ds.dataset(**located(cluster_folder(tables, "bundle_averages", cluster)))
+    # A write that was polled counts unless ZooKeeper's logs tell of its time.
+    best = ~pc.starts_with(ds.field("file"), "store/")
+    best |= pc.starts_with(ds.field("file"), ZOOKEEPER)
+    polled = pc.scalar(True)
+    for first, last in spans:
+        polled &= ~((ds.field("written") >= first) & (ds.field("written") <= last))
+    which = (ds.field("written") <= end) & (best | polled)
+    return bool(files.head(1, columns=["written"], filter=which).num_rows)
+
+
+def written_rows(table: pa.Table, places: Ints) -> list[dict[str, Any]]:
+    """Return which writes lie at some positions of a table of reports, and where: `at`."""
     columns = {
         name: moments(column.to_numpy())
         if pa.types.is_timestamp(column.type)
         else column.to_pylist()
-        for name, column in zip(
-            _ROW, table.select(_ROW).take(pa.array(places)).columns, strict=True
-        )
+        for name, column in zip(ROW, table.select(ROW).take(pa.array(places)).columns, strict=True)
     }
     columns["at"] = places.tolist()
     names = tuple(columns)
     return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _in_order(
+def _within(recorded: tuple[datetime, datetime] | None) -> ds.Expression:
+    """Return the condition that rows were recorded between two times, those included."""
+    if recorded is None:
+        return pc.scalar(False)
+    first, last = recorded
+    return (ds.field("time") >= first) & (ds.field("time") <= last)
+
+
+def in_order(
     folder_and_cluster: tuple[Path, str],
     name: str,
     condition: ds.Expression,
-    columns: Sequence[str],
+    columns: Sequence[str] | Mapping[str, ds.Expression],
 ) -> pa.Table:
-    """Return rows of a table by file and line; they lie day by day."""
+    """Return rows of a table by file and line, which are among the columns; they lie by days."""
     parquet = ds.ParquetFileFormat(dictionary_columns=_NAMED)
     folder = cluster_folder(folder_and_cluster[0], name, folder_and_cluster[1])
     files = ds.dataset(**located(folder), format=parquet)
-    table = files.to_table(columns=list(columns), filter=condition).unify_dictionaries()
+    table = files.to_table(
+        columns=dict(columns) if isinstance(columns, Mapping) else list(columns), filter=condition
+    ).unify_dictionaries()
     places = _places(table, _files(table))
     # Of one day they are in order already, and to take millions of rows apart is dear.
     if np.any(places[1:] < places[:-1]):

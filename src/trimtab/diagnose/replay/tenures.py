@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from trimtab.diagnose.deployment import Deployment
-from trimtab.diagnose.replay.replay import Leading
+from trimtab.diagnose.replay.leading import Leading
 from trimtab.diagnose.terms import Term, ticks
 
 

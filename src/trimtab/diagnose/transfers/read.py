@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -55,12 +55,12 @@ class Transfers:
         warnings = [*document["warnings"], *disagreeing(self.reasons)]
         return document | {"warnings": warnings, "reasons": plain}
 
-    def tables(self, replayed: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-        """Return the tables to write, with the rows of `replayed_rounds` that there are."""
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the tables to write; the rows of `replayed_rounds` come behind what is there."""
         rows = [_row(each) for each in self.again if each.decided is not None]
         table = pa.Table.from_pylist(rows, DIAGNOSED["replayed_rounds"])
         return {
-            "replayed_rounds": pa.concat_tables([replayed["replayed_rounds"], table]),
+            "replayed_rounds": table,
             TABLE: pa.Table.from_pylist(list(self.reasons), TRACED[TABLE]),
         }
 

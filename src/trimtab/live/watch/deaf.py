@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from trimtab.diagnose.replay.missed_writes import Gap
-from trimtab.diagnose.replay.replay import OWNED, UNLOAD
+from trimtab.diagnose.replay.timeline import OWNED, UNLOAD
 from trimtab.live.watch.events import Happening
 from trimtab.live.watch.nouns import Settings
 from trimtab.pulsar.leader import load_data

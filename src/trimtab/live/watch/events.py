@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from trimtab.diagnose.night import Event
-from trimtab.diagnose.replay.replay import OWNED, REPORT, STORED
+from trimtab.diagnose.replay.timeline import OWNED, REPORT, STORED
 from trimtab.live.watch.nouns import Row
 from trimtab.pulsar.leader.averages import Average
 from trimtab.pulsar.leader.time_average import METRICS

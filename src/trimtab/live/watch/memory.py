@@ -9,7 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from trimtab.diagnose.night import Event
-from trimtab.diagnose.replay.replay import STARTED, Leading, Replaying, replaying
+from trimtab.diagnose.replay.leading import Leading
+from trimtab.diagnose.replay.replay import Replaying, replaying
+from trimtab.diagnose.replay.timeline import STARTED
 from trimtab.lab.costs import Knowledge
 from trimtab.lab.outcomes.recording import Reported, Unloaded
 from trimtab.live.watch.deaf import Unloading

@@ -17,17 +17,8 @@ from trimtab.diagnose.compare import compared
 from trimtab.diagnose.night import Event, Round
 from trimtab.diagnose.replay.lookups import is_lookup
 from trimtab.diagnose.replay.missed_writes import Gap, missed_write
-from trimtab.diagnose.replay.replay import (
-    LEFT,
-    REPORT,
-    ROUND,
-    SELECTION,
-    STORED,
-    UNLOAD,
-    decided,
-    forget,
-    taken,
-)
+from trimtab.diagnose.replay.replay import decided, forget, taken
+from trimtab.diagnose.replay.timeline import LEFT, REPORT, ROUND, SELECTION, STORED, UNLOAD
 from trimtab.diagnose.rounds import is_of_a_round, rounds
 from trimtab.diagnose.terms import IDLE
 from trimtab.lab.outcomes.recording import Unloaded

@@ -21,7 +21,7 @@ from trimtab.pulsar.model import BundleData, Flags, Floats, Ints
 #: Samples that wait at most, if nobody looks: some 15 MB.
 _WAITING_MAX = 1 << 18
 # Feedings that wait while a few rows alone are fed: more, and it is as well to feed all.
-_FEW_MAX = 512
+FEW_MAX = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,9 @@ class LeaderAverages:
     _shown: tuple[int, BundleData] | None = None
     #: Samples that wait at most; whoever has them in memory anyhow may let more wait.
     waiting_max: int = _WAITING_MAX
+    #: Feedings that wait at most while a few rows alone are fed; whoever looks at few rows and
+    #: never at all of them may let more wait.
+    few_max: int = FEW_MAX
     #: Feedings so far, and how many of them all rows have had.
     _feedings: int = 0
     _settled: int = 0
@@ -195,6 +198,11 @@ class LeaderAverages:
         self._now.put(rows, averages)
         new = dict.fromkeys(rows[~self.bundles.is_known[rows]].tolist())
         self._know(np.array(list(new), np.int64))
+        # To look costs as much as all that waits, so not for the sake of a few.
+        if 2 * rows.size > len(self.bundles.known):
+            stale = self._waiting.drop(self._since)
+            self._sample[:, stale.rows] = stale.samples.T
+            self._moving[:, stale.rows] = True
         return rows
 
     def start(self) -> None:
@@ -240,6 +248,10 @@ class LeaderAverages:
             self._shown = self.version, BundleData(rows, known.number, np.hstack(columns))
         return self._shown[1]
 
+    def settle(self) -> None:
+        """Feed all that waits, so that no sample is kept for later."""
+        self._settle()
+
     def _terms(self) -> tuple[tuple[Floats, Ints, int], ...]:
         """Return what is fed: averages, how many samples are in them, and how many at most."""
         now = self._now
@@ -277,7 +289,7 @@ class LeaderAverages:
         if self._settled == self._feedings or (rows is not None and rows.size == 0):
             return
         is_few = rows is not None and rows.size < len(self.bundles.at) // 2
-        if is_few and self._feedings - self._settled <= _FEW_MAX:
+        if is_few and self._feedings - self._settled <= self.few_max:
             mine = np.zeros(self._fed.size, np.bool_)
             mine[rows] = self._fed[rows]
             self._bring(self._waiting.before(self._feedings).of(mine), self._feedings, mine)

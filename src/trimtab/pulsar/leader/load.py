@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,6 +22,25 @@ def broker_load(view: LeaderView) -> ClusterLoad:
     """Return the brokers' part of the view as arrays, without bundles."""
     nothing = np.empty(0, np.int64)
     return _load(view, nothing, nothing, ())
+
+
+def usage_load(view: LeaderView) -> ClusterLoad:
+    """Return what the brokers say of themselves alone, without averages of any bundle."""
+    columns, nothing = view.broker_columns(), np.empty(0, np.int64)
+    return ClusterLoad(
+        brokers=view.order(),
+        resource_usage=columns.usage,
+        resource_limit=columns.limit,
+        rate_in=columns.totals[:, 0],
+        rate_out=columns.totals[:, 1],
+        throughput_in=columns.totals[:, 2],
+        throughput_out=columns.totals[:, 3],
+        bundle_count=columns.bundles,
+        bundles=(),
+        bundle_broker=nothing,
+        bundle_is_sheddable=np.empty(0, np.bool_),
+        bundle_traffic=lambda: BundleTraffic(*np.empty((4, 0))),
+    )
 
 
 def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterLoad:
@@ -65,17 +85,10 @@ def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
 
 
 def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) -> ClusterLoad:
-    averages, columns = view.averages, view.broker_columns()
+    averages = view.averages
     long_in, long_out = view.long_rates()
-    return ClusterLoad(
-        brokers=view.order(),
-        resource_usage=columns.usage,
-        resource_limit=columns.limit,
-        rate_in=columns.totals[:, 0],
-        rate_out=columns.totals[:, 1],
-        throughput_in=columns.totals[:, 2],
-        throughput_out=columns.totals[:, 3],
-        bundle_count=columns.bundles,
+    return replace(
+        usage_load(view),
         bundles=names,
         bundle_broker=owners,
         bundle_is_sheddable=_are_sheddable(view, rows),

@@ -43,6 +43,7 @@ from trimtab.pulsar.shed.overload_shedder import (
 from trimtab.pulsar.shed.threshold_shedder import (
     threshold_shedder,
     threshold_shedder_bar,
+    threshold_shedder_remembering,
     threshold_shedder_rules,
 )
 from trimtab.pulsar.shed.transfer_shedder import (
@@ -89,6 +90,17 @@ def _unchanged(memory: Memory) -> Memory:
     return memory
 
 
+def _by_bundles(settings: object) -> None:
+    """Return nothing: what is remembered hangs on the bundles that are chosen."""
+    del settings
+
+
+def _stateless(settings: object) -> Callable[[ClusterLoad, Memory], Memory]:
+    """Return what remembers nothing."""
+    del settings
+    return lambda load, memory: memory
+
+
 def _no_bar(decision: Decision, settings: object) -> float:
     """Return no bar: no score decides alone."""
     del decision, settings
@@ -118,6 +130,9 @@ class ShedderEntry(Generic[Memory, Settings]):
     #: It looks at long-term averages: `long_rate_in`, `long_rate_out`, `bundle_data` or
     #: `preallocations` of a load; if not, a load may be without.
     reads_long: bool = True
+    #: Gives what makes the memory after a round of what brokers say of themselves, without
+    #: choosing bundles; None if it takes the whole decision.
+    remembering: Callable[[Settings], Callable[[ClusterLoad, Memory], Memory] | None] = _by_bundles
     #: Drops what was for one round only, once the leader has gone through it (Pulsar:
     #: `onUnloadAttemptCompleted`).
     completed: Callable[[Memory], Memory] = _unchanged
@@ -138,6 +153,7 @@ _OVERLOAD_SHEDDER = ShedderEntry(
     rules=overload_shedder_rules,
     bar=overload_shedder_bar,
     reads_long=False,
+    remembering=_stateless,
 )
 _THRESHOLD_SHEDDER = ShedderEntry(
     shed=threshold_shedder,
@@ -148,6 +164,7 @@ _THRESHOLD_SHEDDER = ShedderEntry(
     rules=threshold_shedder_rules,
     bar=threshold_shedder_bar,
     reads_long=False,
+    remembering=threshold_shedder_remembering,
 )
 _UNIFORM = ShedderEntry(
     shed=uniform_load_shedder,
@@ -156,6 +173,7 @@ _UNIFORM = ShedderEntry(
     rules=uniform_load_shedder_rules,
     is_ranked_by_traffic=True,
     reads_long=False,
+    remembering=_stateless,
 )
 #: (simple name of Pulsar's class, release from which on) → the shedder.  Releases are those
 #: in which a behaviour was first seen, where Pulsar's notes name none.

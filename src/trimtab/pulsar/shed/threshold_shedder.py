@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -84,6 +84,18 @@ def threshold_shedder(
         return decision, history
     history, scores = _advanced(load, history, settings)
     return _shed_for_underloaded(load, scores, settings, decision), history
+
+
+def threshold_shedder_remembering(
+    settings: ThresholdShedderSettings,
+) -> Callable[[ClusterLoad, History], History] | None:
+    """Return what makes the history after a round of brokers' usage alone.
+
+    None with a lower boundary: whether usage is smoothed twice hangs on whether bundles go.
+    """
+    if settings.is_lower_boundary_enabled:
+        return None
+    return lambda load, history: _advanced(load, history, settings)[0]
 
 
 def threshold_shedder_rules(settings: ThresholdShedderSettings) -> Iterator[str]:

@@ -1,0 +1,50 @@
+"""What a leader knows between two stretches of its tenure, as bytes, and how it begins."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+from trimtab.diagnose.replay.leading import Leading, reads_long
+from trimtab.diagnose.replay.lookups import owners
+from trimtab.diagnose.replay.replay import Replaying, replaying
+from trimtab.diagnose.replay.timeline import Script
+from trimtab.pulsar.leader.averages import FEW_MAX, LeaderAverages
+from trimtab.pulsar.leader.view import LeaderView
+
+#: Said where a strategy looks at averages over a long time, and the store's are absent.
+_NO_AVERAGES = "bundles' averages over a long time (store/bundles.jsonl) are not in the recording"
+
+
+def checkpoint(now: Replaying) -> bytes:
+    """Return what a leader knows, for the stretch that follows: maps, memories, last flush.
+
+    Of samples none waits, and of reports each broker's newest is there; which of the rows of
+    the tables they came from is not.
+    """
+    now.view.averages.settle()
+    now.view.averages.few_max = FEW_MAX
+    return pickle.dumps((now.view, now.memory, now.flushed), pickle.HIGHEST_PROTOCOL)
+
+
+def resumed(script: Script, known: bytes | None) -> Replaying:
+    """Return a leader as a stretch begins.
+
+    Args:
+        script: what happens in the stretch.
+        known: from `checkpoint`; None as the tenure begins.
+    """
+    leading, outline = script.leading, script.outline
+    now = replaying(
+        leading, _new_view(leading), owners(script.stretch.ownership), script.reports.report
+    )
+    if known is not None:
+        now.view, now.memory, now.flushed = pickle.loads(known)
+    now.gaps, now.departures = outline.gaps, outline.departures
+    now.averages_doubt = _NO_AVERAGES if outline.lacks_averages else None
+    return now
+
+
+def _new_view(leading: Leading) -> LeaderView:
+    # The samples are all in memory, whether they wait or not.
+    return LeaderView(LeaderAverages(reads_long(leading), waiting_max=sys.maxsize))
