@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from statistics import stdev
 
 import pytest
@@ -36,3 +37,13 @@ def test_the_page_has_the_table_of_the_real_moves() -> None:
     assert shown is not None
     # `make predictions` writes it.
     assert shown.group() == predictions.of_real_moves()
+
+
+@pytest.mark.slow
+def test_the_page_has_what_came_of_the_moves_that_were_recorded_for_this() -> None:
+    shown = predictions.part("recorded moves").search(predictions.PAGE.read_text(encoding="utf-8"))
+    assert shown is not None
+    assert shown.group() == predictions.of_recorded_moves()
+    (looked_at, held_out) = re.findall(r"of what was measured \| 1 \| ([\d.]+) \|", shown.group())
+    assert abs(float(looked_at) - 1.0) < 0.15
+    assert abs(float(held_out) - 1.0) < 0.15

@@ -17,6 +17,7 @@ import numpy as np
 
 from tools.catalogue import table
 from tools.real_moves import RealMove, real_moves
+from tools.recorded_moves import recorded_moves
 from trimtab.ingest.recording import open_recording
 from trimtab.lab.costs.arithmetic import half_width
 from trimtab.spark.session import opened_spark
@@ -25,6 +26,8 @@ from trimtab.trials.backtest.laboratory import Outcome, Trial, outcomes
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "predictions.md"
+#: What `python -m cluster.moves` recorded.
+RECORDED = ROOT / "tests" / "testdata" / "costs" / "recorded"
 RECORDINGS = ("uniform", "threshold", "avg")
 #: Runs of real moves, and how idle their host was.
 RUNS = {"idle": "87 % busy", "saturated": "100 % busy"}
@@ -69,6 +72,16 @@ def _real_row(run: str) -> tuple[str, ...]:
 def mean_relief(ends: Sequence[RealMove], name: str) -> float:
     """Return what sources lost and targets gained on average, cores."""
     return float(np.mean([(-1 if end.is_source else 1) * getattr(end, name) for end in ends]))
+
+
+def of_recorded_moves() -> str:
+    """Return the tables of the moves that were recorded to be predicted, half by half."""
+    parts = []
+    for held_out in (False, True):
+        counted, scores = recorded_moves(RECORDED, held_out=held_out)
+        half = "Held out" if held_out else "Looked at"
+        parts.append(f"\n{half}: {counted}.\n\n{scores}\n")
+    return "".join(parts)
 
 
 def of_recordings() -> str:
@@ -167,6 +180,7 @@ def main(arguments: list[str]) -> int:
     first, last = (int(each) for each in arguments[1:3]) if arguments else (9000, 9005)
     for name, measured in (
         ("real moves", of_real_moves),
+        ("recorded moves", of_recorded_moves),
         ("laboratory", partial(of_laboratory, range(first, last + 1))),
         ("recordings", of_recordings),
     ):

@@ -20,7 +20,7 @@ import numpy as np
 from tools.catalogue import table
 from trimtab.ingest.recording import open_recording
 from trimtab.lab.costs.arithmetic import half_width
-from trimtab.spark.session import opened_spark
+from trimtab.spark.runner import Here
 from trimtab.trials.backtest.command import read_evidence
 from trimtab.trials.backtest.walk import Scored, backtest, horizons
 
@@ -93,23 +93,29 @@ def _held(off: np.ndarray[Any, Any]) -> str:
     return ", ".join(f"{100 * float((off <= half_width(each)).mean()):.0f}" for each in _SHARES)
 
 
+def recorded_moves(folder: Path, *, held_out: bool) -> tuple[str, str]:
+    """Return how many moves of one half there are and were scored, and how good predictions were.
+
+    Raises:
+        IngestError: tables cannot be written.
+        NothingToSimulateError: the recording does not tell enough.
+    """
+    with open_recording(folder / "night") as recording:
+        evidence, windows = read_evidence(Here(), recording)
+    run = backtest(evidence, windows, horizons([_MINUTES]))
+    moves = told(folder, held_out=held_out)
+    ends = list(of_moves(moves, run.scored, evidence.brokers))
+    counted = f"{len(moves)} moves made, {len(ends)} ends scored"
+    return counted, summed_up(ends) if ends else ""
+
+
 def main(arguments: list[str]) -> int:
     """Print how good predictions of the moves of one half were."""
     if not arguments or arguments[1:] not in ([], ["--held-out"]):
         print("usage: python -m tools.recorded_moves FOLDER [--held-out]")
         return 2
-    folder = Path(arguments[0])
-    with (
-        open_recording(folder / "night") as recording,
-        opened_spark(cores=2, master=None) as spark,
-    ):
-        evidence, windows = read_evidence(spark, recording)
-    run = backtest(evidence, windows, horizons([_MINUTES]))
-    moves = told(folder, held_out=len(arguments) == 2)
-    ends = list(of_moves(moves, run.scored, evidence.brokers))
-    print(f"{len(moves)} moves made, {len(ends)} ends scored; not scored: {run.skipped or 'none'}")
-    if ends:
-        print(summed_up(ends))
+    for part in recorded_moves(Path(arguments[0]), held_out=len(arguments) == 2):
+        print(part)
     return 0
 
 
