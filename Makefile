@@ -117,6 +117,10 @@ rehearsals: $(READY) ## rewrite docs/rehearse.md: what rehearsals of the recordi
 fleet: $(READY) ## make a fleet with planted changes, and rewrite docs/trends.md: what is told of them
 	@$(RUN) tools.fleet
 
+.PHONY: month
+month: $(READY) ## make a month of fifty clusters, going on where it broke off, and write docs/trends.md: what is told of it
+	@$(RUN) tools.fleet --clusters 50 --keep
+
 .PHONY: foretold
 foretold: $(READY) ## rewrite docs/foretold.md: rehearsals of recorded events beside what came
 	@$(RUN) tools.foretold

@@ -158,6 +158,27 @@ def test_a_night_that_does_not_tell_its_settings_is_no_change() -> None:
     assert what == (f"{SETTING} 3 → 10",)
 
 
+def test_a_change_lies_after_the_last_night_that_tells_what_ran() -> None:
+    told = [night("a", day, 1, settings={SETTING: each}) for day, each in enumerate("33--55")]
+    rows = [row if day not in (2, 3) else {**row, "settings": {}} for day, row in enumerate(told)]
+    (change,) = changes_of(nights_of(rows))
+
+    assert (change.since.day, change.begin.day) == (8, 11)
+    # What ran on the nights between is not known.
+    assert [it.begin.day for it in change.before] == [7, 8]
+    assert [it.begin.day for it in change.after] == [11, 12]
+
+
+def test_a_key_that_was_not_told_since_another_change_may_have_changed_before_it() -> None:
+    silent = {"settings": {}, "release": "4.1.0"}
+    last = night("a", 3, 1, settings={SETTING: "5"}, release="4.1.0")
+    nights = nights_of([night("a", 0, 1), *(night("a", at, 1, **silent) for at in (1, 2)), last])
+    first, second = changes_of(nights)
+
+    assert (first.what, first.since.day, first.begin.day) == (("Pulsar 4.0.8 → 4.1.0",), 7, 8)
+    assert (second.what, second.since.day, second.begin.day) == ((f"{SETTING} 3 → 5",), 7, 10)
+
+
 def test_what_is_set_and_taken_back_is_two_changes() -> None:
     rows = [night("a", day, 1, settings={SETTING: each}) for day, each in enumerate("3553")]
     assert changes(*rows) == [(f"{SETTING} 3 → 5",), (f"{SETTING} 5 → 3",)]

@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
+
 from trimtab.diagnose.diagnosis import diagnose
 from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.explanation.findings import Explained, explained
@@ -86,7 +88,9 @@ def _explain(spark: Runner, recording: Recording, output: Path, more: Sequence[M
     _LOG.info("%d findings, %d unloads", len(document["findings"]), len(document["unloads"]))
     page = render(document, diagnosis.picture, VERDICT_WORDS, finding_pages())
     report = write_whole(output / "report.html", page)
-    write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
+    # Indented by itself, as what json indents it writes ten times as slowly.
+    text = msgspec.json.format(json.dumps(document, allow_nan=False), indent=1)
+    write_whole(output / FINDINGS, f"{text}\n")
     return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,9 @@ def draw(chart: dict[str, Any], path: Path) -> None:
         write_whole(path, _engine().vegalite_to_svg(chart, vl_version=VEGA_LITE))
 
 
+@cache
 def start_engine() -> None:
-    """Start what draws, which takes three times as long as a drawing."""
+    """Start what draws, if it has not, which takes three times as long as a drawing."""
     _engine().vegalite_to_svg({"mark": "point"}, vl_version=VEGA_LITE)
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from trimtab.files.assumed_day import day_number
@@ -30,6 +31,9 @@ TRAFFIC = re.compile(r"(^|[_ ])(throughput|traffic|bytes)([_ ]|$)")
 
 #: Names of numbers that are messages a second.
 RATE = re.compile(r"(^|[_ ])messages_s$")
+
+#: Names of numbers whose units are kept: a night has ten thousands of numbers by a few names.
+_NAMES = 4096
 
 #: A fraction over this is something else (a percentage, a count), and is left as it is.
 FRACTION_MAX = 3.0
@@ -178,9 +182,17 @@ def _figures(name: str, value: Any) -> tuple[Figure, ...]:
     return (Figure(words, *_short_and_exact(name, value)),)
 
 
-def _is_seconds(name: str, value: Any) -> bool:
-    is_rate = RATE.search(name) or TRAFFIC.search(name)
-    return name.endswith("_s") and not is_rate and number(value) is not None
+@lru_cache(_NAMES)
+def _unit(name: str) -> str:
+    """Return what a number is counted in, by its name; 1 for a fraction, blank for the rest."""
+    if TRAFFIC.search(name):
+        return "B/s"
+    if RATE.search(name):
+        return "messages/s"
+    if name.endswith("_s"):
+        return "s"
+    is_fraction = FRACTION.search(name) and not name.endswith("_percent")
+    return "1" if is_fraction else ""
 
 
 def _short_and_exact(name: str, value: Any) -> tuple[str, str]:
@@ -192,13 +204,14 @@ def _short_and_exact(name: str, value: Any) -> tuple[str, str]:
         return ("yes" if value else "no"), ""
     if read is None:
         return visible_name(str(value), FIGURE_MAX), ""
-    if TRAFFIC.search(name):
+    unit = _unit(name)
+    if unit == "B/s":
         return traffic(read), f"{value!r} B/s"
-    if RATE.search(name):
+    if unit == "messages/s":
         return f"{read:,.1f} messages/s", f"{value!r} messages/s"
-    if _is_seconds(name, value):
+    if unit == "s":
         return f"{read:.1f} s", f"{value!r} s"
-    if FRACTION.search(name) and abs(read) <= FRACTION_MAX and not name.endswith("_percent"):
+    if unit == "1" and abs(read) <= FRACTION_MAX:
         return percent(read), repr(value)
     if isinstance(value, int):
         return f"{value:,}", ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,8 +19,12 @@ _LIBRARIES = ("highspy", "numpy")
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
+@cache
 def digest() -> str:
-    """Return a digest of the code and the scenarios of this package, and of what it counts with."""
+    """Return a digest of the code and the scenarios of this package, and of what it counts with.
+
+    It is taken once: what runs is the code as it was loaded, and a fleet has many nights.
+    """
     hashed = hashlib.blake2b(digest_size=16)
     for library in _LIBRARIES:
         hashed.update(f"{library} {version(library)}\n".encode())

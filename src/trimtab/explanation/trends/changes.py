@@ -33,14 +33,17 @@ class Change:
 
     cluster: str
     what: tuple[str, ...]
-    #: The nights since the change before, and those until the next one.
+    #: The last night that tells that it did not have it.
+    last: Night
+    #: The nights since the change before, and those until the next one; without those between
+    #: `last` and the first that has it, which may have run either.
     before: tuple[Night, ...]
     after: tuple[Night, ...]
 
     @property
     def since(self) -> datetime:
         """Return when the last night began that did not have it."""
-        return self.before[-1].begin
+        return self.last.begin
 
     @property
     def begin(self) -> datetime:
@@ -85,23 +88,31 @@ def by_cluster(nights: Sequence[Night]) -> dict[str, list[Night]]:
 
 def changes_of(nights: Sequence[Night]) -> list[Change]:
     """Return the changes in one cluster, of its nights in order of time, one at least."""
-    starts, contents = [0], []
-    last: dict[str, Any] = dict(nights[0].row)
+    starts, ends = [0], list[int]()
+    contents = list[tuple[tuple[str, ...], Night]]()
+    state: dict[str, Any] = dict(nights[0].row)
+    # Column → the last night that tells it.
+    told = dict.fromkeys(_RAN, 0)
     for i, night in enumerate(nights[1:], 1):
-        what = differences(last, night.row)
-        if what:
-            starts.append(i)
-            contents.append(what)
         # A night that does not tell of its settings says nothing of them.
         known = {name: night.row[name] for name in _RAN if night.row[name]}
-        last = {**last, **known}
+        what = differences(state, night.row)
+        if what:
+            changed = [name for name in known if state[name] and known[name] != state[name]]
+            last = min(told[name] for name in changed)
+            ends.append(max(last, starts[-1]) + 1)
+            starts.append(i)
+            contents.append((what, nights[last]))
+        state |= known
+        told |= dict.fromkeys(known, i)
     stretches = [
-        tuple(nights[start:end])
-        for start, end in zip(starts, [*starts[1:], len(nights)], strict=True)
+        tuple(nights[start:end]) for start, end in zip(starts, [*ends, len(nights)], strict=True)
     ]
     return [
-        Change(before[0].cluster, what, before, after)
-        for what, before, after in zip(contents, stretches[:-1], stretches[1:], strict=True)
+        Change(before[0].cluster, what, last_night, before, after)
+        for (what, last_night), before, after in zip(
+            contents, stretches[:-1], stretches[1:], strict=True
+        )
     ]
 
 

@@ -97,7 +97,7 @@ def _change(group: Sequence[Change], controls: Sequence[Courses]) -> dict[str, A
     clusters = [
         {
             "cluster": change.cluster,
-            "since": change.before[-1].row["begin"],
+            "since": change.last.row["begin"],
             "begin": change.after[0].row["begin"],
             "folder": change.after[0].row["folder"],
             "effects": [_effect(each) for each in effects(change, controls)],

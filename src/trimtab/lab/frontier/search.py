@@ -20,8 +20,9 @@ def below(question: Question, holdings: Holdings, peak: float, moves_max: int) -
     be.  The largest is placed first, where usage is lowest then; if that ends in a dead end,
     where it fits most closely; if that does too, its owner gives up others.
     """
+    search = _Search(question, holdings, peak, moves_max)
     for is_close in (False, True):
-        moves = _Search(question, holdings, peak, moves_max).moves(is_close)
+        moves = search.moves(is_close)
         if moves is not None:
             return moves
     return None
@@ -34,10 +35,13 @@ class _Search:
         self.question, self.holdings, self.most = question, holdings, most
         self.peak = peak + ROUNDING
         self.limit = limits(question, self.peak) + ROUNDING
+        self.above = np.flatnonzero(question.is_counted & (question.usage.max(axis=1) > self.peak))
         self.kept = set[int]()
+        self._given_up = dict[tuple[int, frozenset[int]], list[int] | None]()
 
     def moves(self, is_close: bool) -> Moves | None:
         """Return moves below the bar, None if none are found."""
+        self.kept.clear()
         for _ in range(_RETRIES):
             bundles = self._given()
             if bundles is None:
@@ -50,19 +54,27 @@ class _Search:
 
     def _given(self) -> list[int] | None:
         """Return the bundles that brokers above the bar give up; None if that is too many."""
-        q = self.question
-        above = np.flatnonzero(q.is_counted & (q.usage.max(axis=1) > self.peak))
-        if above.size > self.most:
+        if self.above.size > self.most:
             return None
         bundles = list[int]()
-        for broker in above.tolist():
-            own = self.holdings.of(broker)
-            own = own[[bundle not in self.kept for bundle in own.tolist()]]
-            chosen = _chosen(q.usage[broker], taken(q, own, broker), self.peak)
-            if chosen is None or len(bundles) + chosen.size > self.most:
+        for broker in self.above.tolist():
+            of_broker = self._of(broker)
+            if of_broker is None or len(bundles) + len(of_broker) > self.most:
                 return None
-            bundles += own[chosen].tolist()
+            bundles += of_broker
         return bundles
+
+    def _of(self, broker: int) -> list[int] | None:
+        """Return what a broker gives up of what it need not keep; None if all is too little."""
+        own = self.holdings.of(broker)
+        kept = self.kept.intersection(own.tolist())
+        key = broker, frozenset(kept)
+        if key not in self._given_up:
+            own = own[[bundle not in kept for bundle in own.tolist()]]
+            points = taken(self.question, own, broker)
+            chosen = _chosen(self.question.usage[broker], points, self.peak)
+            self._given_up[key] = None if chosen is None else own[chosen].tolist()
+        return self._given_up[key]
 
     def _placed(self, bundles: list[int], is_close: bool) -> Moves | int:
         """Return where all that is given up goes, or a bundle that nobody has room for."""
