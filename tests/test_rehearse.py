@@ -88,7 +88,7 @@ def test_the_page_shows_commands_of_the_recordings_that_come_along(page: Path) -
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("page", rehearsals.PAGES, ids=lambda page: page.stem)
-def test_the_page_shows_what_a_command_prints(page: Path) -> None:
+def test_the_page_shows_what_a_command_prints(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     first, *_ = rehearsals.commands(text)
-    assert f"$ trimtab {first}\n{rehearsals.printed(first)}```" in text
+    assert f"$ trimtab {first}\n{rehearsals.printed(first, tmp_path)}```" in text

@@ -36,6 +36,7 @@ class RecordedCluster:
     interval_s: float
     #: Shedding was switched on, by the settings.
     is_shedding: bool
+    measured: Measured
 
 
 def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
@@ -46,13 +47,14 @@ def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
     """
     refuse_unrecorded(tables)
     ran = _deployment(tables, findings)
-    evidence = read(tables, findings, ran.manager)
+    evidence, measured = read(tables, findings, ran.manager), _measured(ran)
     return RecordedCluster(
         evidence=evidence,
-        rebuilt=rebuilt(evidence, _measured(ran)),
+        rebuilt=rebuilt(evidence, measured),
         balancer=Balancer(ran.shedder, ran.placer, ran.release, dict(ran.conf)),
         interval_s=ran.manager.shedding_interval_s,
         is_shedding=ran.manager.is_enabled and ran.manager.is_shedding_enabled,
+        measured=measured,
     )
 
 
