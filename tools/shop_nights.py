@@ -17,8 +17,10 @@ NIGHTS = ("monday", "tuesday", "wednesday")
 SHOP = {
     "run": {"minutes": 30, "release": "4.0"},
     "machines": [{"count": 6}],
-    "bundles": [{"count": 48, "sigma": 0.9, "cost_sigma": 0.3, "clipped_at": 5.0}],
-    "traffic": {"cpu_percent": 45.0},
+    "bundles": [
+        {"count": 40, "sigma": 0.8, "cost_sigma": 0.3, "heaviest_cpu_percent": 38.0},
+    ],
+    "traffic": {"cpu_percent": 50.0},
     "events": [
         {"what": "traffic", "at_min": 13, "until_min": 24, "factor": 1.3, "ramp_min": 1},
     ],

@@ -53,7 +53,7 @@ WORLDS = 200
 FIRST = 529135
 SEEDS = 30
 #: Nights that are recorded, and the worlds, one of so many, of which one night alone is asked, too.
-RECORDED, ONE_NIGHT_OF = 5, 4
+RECORDED, ONE_NIGHT_OF = 7, 4
 #: Other nights of a world, of which more than half must keep to the bar: what came of few is luck.
 NIGHTS = 15
 #: Numbers below the need that are tried, too: most nights may keep to the bar on one.

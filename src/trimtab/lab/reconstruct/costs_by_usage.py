@@ -28,7 +28,7 @@ from trimtab.pulsar.model import Floats, Ints
 # Percent that a window is off by noise, and by how much of what usage changes beside it: bundles
 # are counted by another clock than hosts.
 _NOISE = 1.5
-_CHANGE = 0.5
+_CHANGE = 0.3
 # Degrees of freedom of Student's distribution: what other processes take at times counts little.
 _FREEDOM = 4.0
 # Moments of a window at which its traffic is looked at.

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-# Numbers above the least one that are tried, too, and numbers that break the bar one after the
-# other below which none is.
-_FURTHER, _BELOW = 3, 2
+#: Numbers above the least one that are tried, too: usually, and where single bundles are heavy.
+FURTHER, FURTHER_BY_GIANTS = 3, 5
+# Numbers that break the bar one after the other below which none is tried.
+_BELOW = 2
 _ALSO = "keeps "
 
 
@@ -39,7 +40,9 @@ class Need:
         return Need(numbers["need"], frozenset(map(int, also)), int(numbers["night"]))
 
 
-def need(is_kept: Callable[[int], bool], first: int, least: int, most: int, night: int = 0) -> Need:
+def need(
+    is_kept: Callable[[int], bool], first: int, least: int, most: int, further: int = FURTHER
+) -> Need:
     """Return which numbers keep to the bar, as far as those beside the least one tell.
 
     Args:
@@ -47,11 +50,11 @@ def need(is_kept: Callable[[int], bool], first: int, least: int, most: int, nigh
         first: a guess.
         least: the smallest that is tried.
         most: the largest; if it does not keep to the bar either, none does.
-        night: whose need it is.
+        further: how many above the least one are tried.
 
     Properties:
         The same for every guess, and the least that keeps to it, if more never hurt.
-        It keeps to the bar, and so do the next three.
+        It keeps to the bar, and so do the next `further`.
         No number is tried twice.
     """
     tried: dict[int, bool] = {}
@@ -61,13 +64,13 @@ def need(is_kept: Callable[[int], bool], first: int, least: int, most: int, nigh
             tried[count] = is_kept(count)
         return tried[count]
 
-    high = _all_above(keeps, _edge(keeps, first, least, most), most)
+    high = _all_above(keeps, _edge(keeps, first, least, most), most, further)
     below, broken = high - 1, 0
     while below >= least and broken < _BELOW:
         broken = 0 if keeps(below) else broken + 1
         below -= 1
     also = frozenset(count for count, it_does in tried.items() if it_does and count < high)
-    return Need(float(high) if high <= most else math.inf, also, night)
+    return Need(float(high) if high <= most else math.inf, also)
 
 
 def _edge(keeps: Callable[[int], bool], first: int, least: int, most: int) -> int:
@@ -94,14 +97,14 @@ def _edge(keeps: Callable[[int], bool], first: int, least: int, most: int) -> in
     return high
 
 
-def _all_above(keeps: Callable[[int], bool], high: int, most: int) -> int:
+def _all_above(keeps: Callable[[int], bool], high: int, most: int, further: int) -> int:
     """Return the number from which on the next ones keep to the bar, too."""
     # One more may hurt where single bundles are heavy: it is shared out otherwise.
-    further = high + 1
-    while further <= min(high + _FURTHER, most):
-        if not keeps(further):
-            high = further + 1
-        further += 1
+    count = high + 1
+    while count <= min(high + further, most):
+        if not keeps(count):
+            high = count + 1
+        count += 1
     return high
 
 

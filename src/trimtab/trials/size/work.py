@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from trimtab.lab.reconstruct.costs import Costs
 from trimtab.lab.rehearsal.measures import Bar, measures
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw_scale import loads
-from trimtab.lab.sizing.need import Need, need
+from trimtab.lab.sizing.bundles import giants
+from trimtab.lab.sizing.need import FURTHER, FURTHER_BY_GIANTS, Need, need
 from trimtab.lab.sizing.sized import Size, alike, likely_need, sized_run
 from trimtab.trials.sweep.task import NOBODY, Ran, Task, settings_text
 from trimtab.trials.what_if.replay import Replay, digest
@@ -52,9 +53,10 @@ class Sizes:
             run = sized_run(again, self.balancer, costs, Size(count, growth), seed)
             return self.bar.is_met(measures(run, self.bar))
 
-        work, room = again.surroundings.traffic.work, self.room(again, costs)
-        first = likely_need(work, again.grid.tick_s, room / growth, most)
-        return need(keeps, first, least=2, most=most, night=night)
+        work, room = again.surroundings.traffic.work, self.room(again, costs) / growth
+        first = likely_need(work, again.grid.tick_s, room, most)
+        further = FURTHER_BY_GIANTS if giants(work, room) else FURTHER
+        return replace(need(keeps, first, 2, most, further), night=night)
 
     def room(self, again: Rebuilt, costs: Costs) -> float:
         """Return the work that a broker may carry by the bar and some costs."""
