@@ -181,9 +181,12 @@ def _windows(nights: Sequence[Rebuilt], places: Sequence[_Place]) -> _Windows:
     first = np.cumsum([0, *(_MOMENTS * part.cpu.size for part in parts)])
     moments = [part.moment + at for part, at in zip(parts, first[:-1], strict=True)]
     return _Windows(
-        *(np.concatenate([part[i] for part in parts]) for i in range(3)),
-        np.concatenate(moments),
-        *(np.concatenate([part[i] for part in parts]) for i in (4, 5)),
+        cpu=np.concatenate([part.cpu for part in parts]),
+        variance=np.concatenate([part.variance for part in parts]),
+        broker=np.concatenate([part.broker for part in parts]),
+        moment=np.concatenate(moments),
+        bundle=np.concatenate([part.bundle for part in parts]),
+        by_unit=np.concatenate([part.by_unit for part in parts]),
     )
 
 
