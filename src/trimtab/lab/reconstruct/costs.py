@@ -16,7 +16,7 @@ from trimtab.lab.costs.arrays import among, only
 from trimtab.lab.costs.curve import MIDDLE, curved
 from trimtab.lab.costs.features import works
 from trimtab.lab.costs.fit import deviation_variance
-from trimtab.lab.costs.knowledge import with_brokers
+from trimtab.lab.costs.knowledge import unwatched, with_brokers
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.host_windows import by_broker
 from trimtab.lab.reconstruct.looks import looks
@@ -105,12 +105,12 @@ def known_costs(nights: Sequence[Evidence], windows: Windows) -> tuple[Knowledge
     """Return what whole recordings of a cluster tell of its costs, for each by its own names.
 
     Args:
-        nights: in order of time; what is known after one is where the next begins.
+        nights: in order of time; what is known of costs after one is where the next begins.
         windows: how long those of brokers are.
     """
     known = nothing_known((), ())
     for night in nights:
-        known = among(known, night.brokers, night.bundles)
+        known = unwatched(among(known, night.brokers, night.bundles))
         for look in looks(night, windows.host_s):
             known = learned(known, look, windows)
     return tuple(_alike(only(known, night.brokers, night.bundles)) for night in nights)
