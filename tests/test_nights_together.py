@@ -10,11 +10,15 @@ import pytest
 
 from tools import sizes
 from trimtab.files.fields import FieldError
+from trimtab.lab.costs import Windows
 from trimtab.lab.costs.arrays import among, only
+from trimtab.lab.costs.knowledge import unwatched
 from trimtab.lab.reconstruct.cluster import Measured, rebuilt
+from trimtab.lab.reconstruct.costs import known_costs
 from trimtab.lab.simulate.draw import drawn
 from trimtab.trials.recorded_cluster import RecordedCluster, RecordedNight, together
 
+WINDOWS = Windows(60.0, 60.0)
 MEASURED = Measured(host_s=60.0, stats_s=60.0, write_quorum=2.0)
 
 
@@ -82,6 +86,28 @@ def test_another_cluster_and_the_same_night_are_refused(nights: tuple[RecordedNi
     again = replace(nights[0], findings={"recording": "again"})
     with pytest.raises(FieldError, match="again: found a night during that of monday, expected"):
         together([nights[0], again])
+
+
+def test_a_night_begins_with_costs_and_without_what_has_passed(
+    nights: tuple[RecordedNight, ...],
+) -> None:
+    known = nights[0].cluster.rebuilt.used.known
+    rested = unwatched(known)
+    assert np.isnan(rested.brokers.level).all()
+    assert (rested.bundles.owner == -1).all()
+    assert not rested.brokers.unverified.any()
+    assert rested.brokers.blocks.tobytes() == known.brokers.blocks.tobytes()
+    assert rested.shared.tobytes() == known.shared.tobytes()
+    # A night without a move of its own verifies none, whoever has what when it begins.
+    still = nights[0].cluster.evidence
+    owned = len(still.bundles)
+    owners = replace(
+        still.owners,
+        **{name: getattr(still.owners, name)[:owned] for name in still.owners.__slots__},
+    )
+    later = replace(nights[1].cluster.evidence, owners=owners)
+    (alone,), (_, both) = (known_costs(it, WINDOWS) for it in ((later,), (later, later)))
+    assert both.missed.tolist() == alone.missed.tolist()
 
 
 def test_what_is_known_of_some_names_is_that_of_all(nights: tuple[RecordedNight, ...]) -> None:
