@@ -65,14 +65,17 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
     yield ""
     yield "If all traffic grows:"
     for each in document["growth"]:
-        usual, low, high, sure = (
-            "no number of" if each["need"][end] is None else str(each["need"][end])
-            for end in ("usual", "low", "high", "sure")
-        )
+        need = each["need"]
+        low, high, sure = (_shown(need[end]) for end in ("low", "high", "sure"))
+        usual = "no number of" if need["usual"] is None else need["usual"]
         brokers = f"{usual} brokers ({low} to {high}), {sure} almost surely"
         yield f"  by {each['percent']:>3} %: {brokers}"
     yield ""
     yield from _bundles(document["bundle_count"])
+
+
+def _shown(number: int | None) -> str:
+    return "none" if number is None else str(number)
 
 
 def _bundles(count: Mapping[str, Any]) -> Iterable[str]:

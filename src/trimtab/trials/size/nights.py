@@ -8,8 +8,8 @@ from typing import Any
 from trimtab.trials.size.needs import Needs, whole
 from trimtab.trials.what_if.lines import night_line
 
-# Brokers between the ends of nine seeds in ten from which on an answer of one night, of which a
-# bundle alone takes half of a broker, is no answer for others.
+# Brokers between the ends of nine seeds in ten from which on an answer of one night is none for
+# others: right within one broker it cannot be for all of them.
 _APART = 3
 _OF_NIGHT = ("recording", "release", "from", "to", "hours", "brokers", "bundles")
 
@@ -65,15 +65,16 @@ def night_needs(needs: Needs) -> dict[str, Any] | None:
 def of_one_night(document: Mapping[str, Any]) -> str:
     """Return what one night cannot tell, as a sentence behind an answer; blank if nothing."""
     need, giants = document["need"], document["bundle_count"]["giants"]
-    if len(document["nights"]) > 1 or not giants or need["low"] is None:
+    if len(document["nights"]) > 1 or need["low"] is None:
         return ""
     if need["high"] is not None and need["high"] - need["low"] < _APART:
         return ""
     up_to = f"to {need['high']}" if need["high"] is not None else "or more"
-    return (
-        f" One night: others of this cluster may need {need['low']} {up_to}, as a bundle alone "
-        f"takes {giants[0]['percent']:.0f} % of what a broker may carry; more nights tell."
-    )
+    why = ""
+    if giants:
+        percent = giants[0]["percent"]
+        why = f", as a bundle alone takes {percent:.0f} % of what a broker may carry"
+    return f" One night: others of this cluster may need {need['low']} {up_to}{why}."
 
 
 def night_lines(document: Mapping[str, Any]) -> Iterator[str]:
