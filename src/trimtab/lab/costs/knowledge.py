@@ -171,14 +171,17 @@ def unwatched(known: Knowledge) -> Knowledge:
     where they are, so whatever has changed meanwhile is not taken for a change that was foretold.
     """
     before = nothing_known(known.broker_names, known.bundle_names)
-    passing = ("open", "level", "level_features", "level_variance", "doubts", "doubt")
-    passing += ("unverified", "others", "levels", "levels_s")
-    brokers = {name: getattr(before.brokers, name) for name in passing}
+    brokers = {name: getattr(before.brokers, name) for name in _PASSING}
     return dataclasses.replace(
         known, brokers=dataclasses.replace(known.brokers, **brokers), bundles=before.bundles
     )
 
 
+# What is known of brokers only as long as somebody looks.
+_PASSING = (
+    *("open", "level", "level_features", "level_variance", "doubts", "doubt", "unverified"),
+    *("others", "levels", "levels_s"),
+)
 #: What is taken of brokers before anything is learned: standard deviation of the logarithm of
 #: their slowness; mean and deviation of their rest, points, and where others are measured.
 SLOWNESS_BEFORE = 0.35
