@@ -6,21 +6,38 @@ import math
 from typing import Any
 
 from rehearsed_rows import rehearsal
+from trimtab.lab.sizing.need import Need
 from trimtab.trials.size.command import GROWTHS, document_of
-from trimtab.trials.size.document import Needs, answer, curve
+from trimtab.trials.size.document import answer
+from trimtab.trials.size.needs import Needs, curve
+from trimtab.trials.size.nights import all_nights, night_needs
 
-NEEDS = Needs((4, 4, 5, 4, 6, 5, 5, 4, 4, 5))
-GROWN = Needs((6, 6, 7, 6, 9, 7))
+
+def needs_of(*numbers: float, nights: int = 1) -> Needs:
+    """Give the needs of seeds, which take some nights in turn."""
+    return Needs(tuple(Need(each, night=i % nights) for i, each in enumerate(numbers)))
 
 
-def sized(*, is_trusted: bool = True, price: float | None = 350.0) -> dict[str, Any]:
+NEEDS = (4, 4, 5, 4, 6, 5, 5, 4, 4, 5)
+GROWN = needs_of(6, 6, 7, 6, 9, 7)
+
+
+def sized(
+    *, is_trusted: bool = True, price: float | None = 350.0, nights: int = 1
+) -> dict[str, Any]:
     """Give a size as `size.json` has it."""
-    shared = rehearsal(is_trusted=is_trusted)
+    night = rehearsal(is_trusted=is_trusted)
+    names = [night["recording"], *(f"night-{i + 2}" for i in range(nights - 1))]
+    shared = all_nights([{**night, "recording": name} for name in names])
+    needs = needs_of(*NEEDS, nights=nights)
     kept = ("recording", "release", "from", "to", "hours", "brokers", "bundles", "fidelity")
     document: dict[str, Any] = {
         "trimtab": "0.1.0",
         "command": "trimtab size night -o sized",
-        **{name: shared[name] for name in (*kept, "strategy", "bar_text", "bar", "untold")},
+        **{
+            name: shared[name]
+            for name in (*kept, "nights", "strategy", "bar_text", "bar", "untold")
+        },
         "assumed": ["every broker is like the median one of the recording"],
         "today": 4,
         "seeds": 10,
@@ -28,14 +45,15 @@ def sized(*, is_trusted: bool = True, price: float | None = 350.0) -> dict[str, 
         **document_of([], None, 4, price),  # type: ignore[arg-type]  # nothing was tried
     }
     if is_trusted:
-        points = curve(NEEDS, range(3, 8))
+        points = curve(needs, range(3, 8))
         document |= {
-            "need": NEEDS.document(),
+            "need": needs.document(),
+            "by_night": night_needs(needs),
             "curve": [
                 {**it, "price": None if price is None else price * it["brokers"]} for it in points
             ],
             "growth": [{"percent": percent, "need": GROWN.document()} for percent in GROWTHS]
-            + [{"percent": 200, "need": Needs((math.inf,)).document()}],
+            + [{"percent": 200, "need": needs_of(math.inf).document()}],
             "bundle_count": {
                 "per_broker": 7.0,
                 "unevenness": 0.04,

@@ -307,7 +307,7 @@ def test_three_brokers_are_restarted_and_no_message_is_lost(
     for each in counted:
         assert each["sent"] == each["acknowledged"] == each["received"] > 0, each
     assert ours["moves"] < naive["moves"]
-    assert ours["peak_percent"] <= naive["peak_percent"]
+    assert ours["peak_percent"] < naive["peak_percent"]
     # None is left empty, and none has more than half.
     assert min(ours["in_the_end"]) >= N_TOPICS // 6
     assert max(ours["in_the_end"]) <= N_TOPICS // 2

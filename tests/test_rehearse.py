@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from tools import rehearsals
+from tools.shop_nights import NIGHTS, write
 from trimtab.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -74,12 +75,28 @@ def test_what_the_recording_does_not_have_is_refused(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- the docs
 
 
+#: Each command of each page.
+COMMANDS = [
+    (page, command)
+    for page in rehearsals.PAGES
+    for command in rehearsals.commands(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The nights of a simulated cluster that pages show."""
+    folder = tmp_path_factory.mktemp("nights")
+    write(folder)
+    return folder
+
+
 @pytest.mark.parametrize("page", rehearsals.PAGES, ids=lambda page: page.stem)
 def test_the_page_shows_commands_of_the_recordings_that_come_along(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     shown = rehearsals.commands(text)
     assert shown
-    assert all((ROOT / each.split()[1]).exists() for each in shown)
+    assert all(each.split()[1] in NIGHTS or (ROOT / each.split()[1]).exists() for each in shown)
     said = rehearsals.rewritten(text, lambda _: "said\n")
     assert said.count("said\n") == len(shown)
     assert rehearsals.commands(said) == shown
@@ -87,8 +104,18 @@ def test_the_page_shows_commands_of_the_recordings_that_come_along(page: Path) -
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("page", rehearsals.PAGES, ids=lambda page: page.stem)
-def test_the_page_shows_what_a_command_prints(page: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "command"), COMMANDS, ids=[f"{page.stem}: {it[:40]}" for page, it in COMMANDS]
+)
+def test_the_page_shows_what_a_command_prints(page: Path, command: str, nights: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    first, *_ = rehearsals.commands(text)
-    assert f"$ trimtab {first}\n{rehearsals.printed(first)}```" in text
+    assert f"$ trimtab {command}\n{rehearsals.printed(command, nights)}```" in text
+
+
+def test_the_page_shows_why_nights_are_refused(tmp_path: Path) -> None:
+    both = [AVG, str(ROOT / "recordings" / "threshold")]
+    result = CliRunner().invoke(main, ["size", *both, "-o", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    (line,) = [it for it in result.output.splitlines() if it.startswith("trimtab: ")]
+    assert f"```text\n{line}\n```" in (ROOT / "docs" / "size.md").read_text(encoding="utf-8")
+    assert not (tmp_path / "out").exists()

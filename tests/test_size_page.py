@@ -33,6 +33,28 @@ def test_the_answer_comes_first_and_today_is_marked() -> None:
     assert any("to split: shop/orders/0x0_0x8, up to 61 %" in line for line in told)
 
 
+def test_several_nights_are_told_apart_and_what_one_more_would_tell() -> None:
+    document = sized(nights=2)
+    text = list(lines(document))
+    assert text[0].startswith("4 brokers carry these 2 nights and the loss of any one, 6 almost")
+    assert sum("Pulsar" in line for line in text[:4]) == 2
+    assert "Each night by itself: 5, 4 brokers" in text
+    assert "Without one of them: 4 to 5; one more night may change it by 1" in text
+    page = render_size(document)
+    assert "Without any one of these nights the answer is 4 to 5" in page
+    assert page.count("night-2") >= 2
+    assert 'id="nights"' not in render_size(sized())
+    assert not any("by itself" in line for line in lines(sized()))
+
+
+def test_rules_of_several_nights_are_told_apart_and_one_that_is_not_met_decides() -> None:
+    document = sized(nights=2)
+    names = [check["name"] for check in document["fidelity"]["checks"]]
+    assert len(names) == len(set(names)) == 2 * len(sized()["fidelity"]["checks"])
+    refused = sized(is_trusted=False, nights=2)
+    assert "(night-2: " in refused["answer"] or ", night-2: " in refused["answer"]
+
+
 def test_the_page_has_the_curve_the_growth_and_the_bundles() -> None:
     page = render_size(sized())
     places = [page.index(f'id="{name}"') for name in ("curve", "growth", "bundles", "fidelity")]
@@ -52,7 +74,7 @@ def test_where_the_replay_is_not_true_nothing_is_foretold() -> None:
 
 
 def test_the_document_is_json_and_every_number_in_it_is_finite() -> None:
-    for document in (sized(), sized(is_trusted=False)):
+    for document in (sized(), sized(nights=2), sized(is_trusted=False)):
         assert json.loads(json.dumps(document, allow_nan=False)) == document
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,52 +13,113 @@ from tools import sizes
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.world import World
 
-#: A night by its place among those of a world, and a number of brokers → whether it keeps.
+#: A night by its place among those of the truth, and a number of brokers → whether it keeps.
 Kept = Callable[[int, int], bool]
 
 
-def need(monkeypatch: pytest.MonkeyPatch, kept: Kept) -> tuple[int | None, int]:
-    """Give the need of a world whose nights keep to the bar as told, and how many were tried."""
+def truth(monkeypatch: pytest.MonkeyPatch, kept: Kept) -> tuple[sizes.Truth, list[tuple[int, int]]]:
+    """Give a world whose nights keep to the bar as told, and what was tried of it so far."""
     cluster, balancer = sizes.cluster_of(7)
-    world, tried = drawn(cluster, 7), []
+    world = drawn(cluster, 7)
+    tried: list[tuple[int, int]] = []
 
     def keeps(night: World, *_: object) -> bool:
         count = int(str(_[-1]))
-        place = (night.seed - world.seed) // 1_000_000
+        place = (night.seed - world.seed) // 1_000_000 - sizes.RECORDED
+        # Nights that were recorded are not asked.
+        assert 0 <= place < sizes.NIGHTS
         tried.append((place, count))
         return kept(place, count)
 
     monkeypatch.setattr(sizes, "_keeps", keeps)
     monkeypatch.setattr(sizes, "_work", lambda *_: np.zeros((1, 1)))
-    found = sizes.truth(world, balancer, cluster)
-    assert len(set(tried)) == len(tried)
-    return found, len(tried)
+    return sizes.Truth(world, balancer, cluster), tried
 
 
 def test_most_nights_say_what_a_world_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     needs = (4, 9, 6, 5, 12, 7, 8, 10, 3, 11, 13, 2, 14, 15, 16)
     assert len(needs) == sizes.NIGHTS
-    assert need(monkeypatch, lambda place, count: count >= needs[place])[0] == 9
+    assert truth(monkeypatch, lambda place, count: count >= needs[place])[0].need() == 9
 
 
 def test_one_night_of_bad_luck_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, tried = need(monkeypatch, lambda place, count: count >= 5 and (place, count) != (0, 20))
-    assert found == 5
+    of, tried = truth(monkeypatch, lambda place, count: count >= 5 and (place, count) != (0, 20))
+    assert of.need() == 5
     # Nights that agree and are more than half leave nothing to ask of the others.
-    assert tried == (sizes.NIGHTS // 2 + 1) * (24 - 3) + 1
+    assert len(set(tried)) == len(tried) == (sizes.NIGHTS // 2 + 1) * (24 - 3) + 1
 
 
 def test_a_world_that_no_number_suffices_has_no_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert need(monkeypatch, lambda *_: False)[0] is None
+    assert truth(monkeypatch, lambda *_: False)[0].need() is None
+
+
+def test_a_smaller_number_that_would_do_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    of, _ = truth(monkeypatch, lambda _, count: count >= 9 or count == 7)
+    assert of.need() == 9
+    assert of.has_gap(9)
+    assert not truth(monkeypatch, lambda _, count: count >= 9)[0].has_gap(9)
+
+
+def test_what_single_nights_decide_is_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(*votes: int) -> sizes.Truth:
+        """Give a world of which so many nights keep to the bar on 5, 6, … brokers."""
+        return truth(
+            monkeypatch,
+            lambda place, count: count >= 5 and place < dict(enumerate(votes, 5)).get(count, 15),
+        )[0]
+
+    # 9 are needed as 8 fail by one night, and 7, too: 6 is what else would be said.
+    assert of(3, 15, 7, 7).need() == 9
+    assert of(3, 15, 7, 7).is_close(9, 6.0)
+    assert not of(3, 15, 6, 7).is_close(9, 6.0)
+    assert not of(3, 15, 7, 7).is_close(9, 8.0)
+    # 6 are enough, as 8 are by one night.
+    assert of(3, 15, 15, 8).is_close(6, 9.0)
+    assert not of(3, 15, 15, 9).is_close(6, 9.0)
+
+
+def test_nights_are_recorded_one_after_the_other() -> None:
+    cluster, balancer = sizes.cluster_of(1)
+    world = drawn(cluster, 1)
+    first, second = sizes.recorded(world, balancer, cluster, 2)
+    assert second.reports.time_s[0] - first.reports.time_s[0] == pytest.approx(86_400, abs=120)
+    # Bundles stay where they are until the next night.
+    owners = [zip(it.owners.bundle, it.owners.broker, strict=True) for it in (first, second)]
+    last, begin = dict(owners[0]), dict(list(owners[1])[: len(world.bundles.names)])
+    assert begin == last
+    assert first.owners.bundle.size > len(last)
 
 
 def test_the_page_counts_what_is_right_and_what_is_too_few() -> None:
-    def world(need: int | None, usual: float, sure: float) -> sizes.KnownWorld:
-        return sizes.KnownWorld(1000, 4, 40, need, usual, sure)
+    def world(need: int | None, usual: float, sure: float, **others: Any) -> sizes.KnownWorld:
+        said = sizes.Said(usual, sure)
+        whole = {"has_gap": False, "is_close": False, **others}
+        return sizes.KnownWorld(1000, 4, 40, need, said=said, **whole)
 
-    text = sizes.summary([world(5, 5, 6), world(5, 6, 7), world(7, 5, 6), world(None, 9, 9)])
-    assert "| worlds, of which some number up to 24 will do | 4, 3 |" in text
-    assert "| the same number | 1 of 3 (33.3 %) |" in text
-    assert "| right within one broker | 2 of 3 (66.7 %) |" in text
-    assert "| too few by more than one | 1 of 3 (33.3 %) |" in text
-    assert "| the almost sure number is too few | 1 of 3 (33.3 %) |" in text
+    text = sizes.summary(
+        [
+            world(5, 5, 6, by_one=sizes.Said(7, 8)),
+            world(5, 6, 7, has_gap=True),
+            world(7, 5, 6, is_close=True),
+            world(None, 9, 9),
+        ]
+    )
+    assert "| of which some number up to 24 will do | 3 | 1 |" in text
+    assert "| the same number | 1 of 3 (33.3 %) | 0 of 1 (0.0 %) |" in text
+    assert "| right within one broker | 2 of 3 (66.7 %) | 0 of 1 (0.0 %) |" in text
+    assert "| too few by more than one | 1 of 3 (33.3 %) | 0 of 1 (0.0 %) |" in text
+    assert "| too many by more than one | 0 of 3 (0.0 %) | 1 of 1 (100.0 %) |" in text
+    assert "| the almost sure number is too few | 1 of 3 (33.3 %) | 0 of 1 (0.0 %) |" in text
+    assert "| off by more than one by single nights of the truth | 1 of 1 (100.0 %) |  |" in text
+    assert "| a smaller number would do, though one between does not | 1 of 3 (33.3 %) |  |" in text
+
+
+def test_a_world_is_kept_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "KEPT", tmp_path)
+    world = sizes.KnownWorld(
+        7, 4, 40, 5, False, sizes.Said(5.0, 6.0), False, sizes.Said(float("inf"), float("inf"))
+    )
+    sizes.keep(world, "program")
+    assert sizes.kept_world(7, "program") == world
+    assert sizes.kept_world(7, "another") is None
+    assert sizes.kept_world(8, "program") is None

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sized_night import needs_of
 from test_recorded_traffic import MEASURED, THRESHOLD, two_brokers
 from tools import sizes
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
 from trimtab.lab.rehearsal.measures import Bar
 from trimtab.lab.sizing.bundles import bundle_count
-from trimtab.lab.sizing.need import need
-from trimtab.lab.sizing.sized import Size, loss, shared_out, sized_run
-from trimtab.trials.size.document import Needs, answer, curve
+from trimtab.lab.sizing.need import Need, need, share_needs
+from trimtab.lab.sizing.sized import Size, likely_need, loss, shared_out, sized_run
+from trimtab.trials.size.document import answer
+from trimtab.trials.size.needs import Needs, curve
+from trimtab.trials.size.nights import night_needs
 from trimtab.trials.size.work import Sizes
 
 BAR = Bar(peak_percent=20.0, over_min=0.5, topics=None, ownerless_s=60.0)
@@ -27,6 +32,11 @@ def again() -> Rebuilt:
     return rebuilt(two_brokers().told(), MEASURED, seed=0)
 
 
+def least(is_kept: Callable[[int], bool], first: int, lowest: int = 2) -> float:
+    """Give the number from which on all up to 40 keep."""
+    return need(is_kept, first, least=lowest, most=40).least
+
+
 @given(st.integers(2, 41), st.integers(1, 60))
 def test_the_least_number_is_found_whatever_was_guessed(truth: int, first: int) -> None:
     asked: list[int] = []
@@ -35,22 +45,57 @@ def test_the_least_number_is_found_whatever_was_guessed(truth: int, first: int) 
         asked.append(count)
         return count >= truth
 
-    assert need(keeps, first, least=2, most=40) == truth
-    assert len(asked) <= 15
+    assert least(keeps, first) == (truth if truth <= 40 else np.inf)
+    assert len(asked) == len(set(asked)) <= 16
+
+
+def test_a_good_guess_is_quick() -> None:
+    asked: list[int] = []
+
+    def keeps(count: int) -> bool:
+        asked.append(count)
+        return count >= 9
+
+    assert least(keeps, 9) == 9
+    assert sorted(asked) == [7, 8, 9, 10, 11, 12]
 
 
 @given(st.sets(st.integers(2, 30)), st.integers(1, 40))
 def test_of_a_number_the_next_ones_keep_to_the_bar_too(broken: set[int], first: int) -> None:
-    least = need(lambda count: count not in broken, first, least=2, most=40)
+    of = need(lambda count: count not in broken, first, least=2, most=40)
 
-    assert not broken & set(range(least, least + 4))
+    assert not broken & set(range(int(of.least), int(of.least) + 4))
+    assert not broken & of.also
+    assert all(count < of.least for count in of.also)
 
 
 def test_one_broker_more_that_hurts_is_not_overlooked() -> None:
     # The giant of the lost broker comes to one that has as much again.
-    assert need(lambda count: count >= 10 and count != 12, 10, least=2, most=40) == 13
-    assert need(lambda count: count >= 10 and count != 14, 10, least=2, most=40) == 10
-    assert need(lambda count: count >= 10 and count != 40, 39, least=39, most=40) == 41
+    of = need(lambda count: count >= 10 and count != 12, 10, least=2, most=40)
+    assert (of.least, of.also) == (13, {10, 11})
+    assert [of.keeps(count) for count in (9, 10, 11, 12, 13)] == [False, True, True, False, True]
+    assert Need.of(of.numbers()) == of
+    assert least(lambda count: count >= 10 and count != 14, 10) == 10
+    assert least(lambda count: count >= 10 and count != 40, 39, lowest=39) == np.inf
+
+
+def test_a_number_that_hurts_some_nights_is_kept_to_by_most() -> None:
+    # Each night has another number that hurts: none of them hurts most.
+    nights = [Need(float(hurts + 1), frozenset(range(6, hurts))) for hurts in (7, 8, 9)]
+    assert sorted(each.least for each in nights)[1] == 9
+    assert share_needs(nights, 0.5) == 6
+    assert share_needs(nights, 1.0) == 10
+    assert share_needs([*nights, Need(np.inf)], 1.0) == np.inf
+
+
+def test_a_guess_knows_that_a_giant_wants_a_broker_with_room() -> None:
+    # Of 60 in all the giant has 30, and what a broker may carry is 40: it may meet 10 at most.
+    work = np.full((40, 31), 1.0)
+    work[:, 0] = 30.0
+    assert likely_need(work, 15.0, 40.0, 32) == 4
+    assert likely_need(work, 15.0, 39.0, 32) == 5
+    assert likely_need(np.full((40, 30), 2.0), 15.0, 40.0, 32) == 3
+    assert likely_need(work, 15.0, 20.0, 32) == 32
 
 
 def test_bundles_are_shared_out_by_their_work() -> None:
@@ -93,18 +138,27 @@ def test_the_loss_comes_before_the_busiest_minutes_not_the_busiest_moment() -> N
 
 
 def test_brokers_and_growth_move_the_need_as_they_must(again: Rebuilt) -> None:
-    sizes = Sizes(again, THRESHOLD, (again.used.costs,), BAR)
-    once, twice = sizes.need(1.0, 0), sizes.need(2.0, 0)
+    sizes = Sizes((again,), THRESHOLD, ((again.used.costs,),), BAR)
+    once, twice = sizes.need(1.0, 0).least, sizes.need(2.0, 0).least
     assert 2 <= once <= twice
     lower = replace(sizes, bar=replace(BAR, peak_percent=15.0))
-    assert lower.need(1.0, 0) >= once
-    assert replace(sizes, bar=replace(BAR, peak_percent=1.0)).need(1.0, 0) == np.inf
+    assert lower.need(1.0, 0).least >= once
+    assert replace(sizes, bar=replace(BAR, peak_percent=1.0)).need(1.0, 0).least == np.inf
+
+
+def test_seeds_take_the_nights_in_turn(again: Rebuilt) -> None:
+    costs = (again.used.costs,) * 4
+    sizes = Sizes((again, again), THRESHOLD, (costs, costs), BAR)
+    assert [sizes.need(1.0, seed).night for seed in range(4)] == [0, 1, 0, 1]
+    assert len(sizes.basis()["recording"].split()) == 2
 
 
 def test_what_a_broker_may_carry_fills_it_to_the_bar(again: Rebuilt) -> None:
     costs = again.used.costs
     full, half = (
-        Sizes(again, THRESHOLD, (costs,), replace(BAR, peak_percent=percent)).room(again, costs)
+        Sizes((again,), THRESHOLD, ((costs,),), replace(BAR, peak_percent=percent)).room(
+            again, costs
+        )
         for percent in (100.0, 50.0)
     )
     assert 0 < half < full
@@ -125,7 +179,7 @@ def test_bundles_are_too_few_too_many_or_giants() -> None:
 
 
 def test_needs_are_ranked_and_their_curve_falls() -> None:
-    needs = Needs((4, 4, 5, 4, 6, 5, 4, 4, 4, 4))
+    needs = needs_of(4, 4, 5, 4, 6, 5, 4, 4, 4, 4)
     assert (needs.usual, needs.sure) == (4, 6)
     assert needs.document() == {"usual": 4, "low": 4, "high": 6, "sure": 6, "seeds": 10}
     points = curve(needs, range(3, 8))
@@ -133,6 +187,40 @@ def test_needs_are_ranked_and_their_curve_falls() -> None:
     for point in points:
         assert 0.0 <= point["low"] <= point["risk"] <= point["high"] <= 1.0
     assert points[-1]["high"] == pytest.approx(1 - 0.05**0.1)
+
+
+def answered(needs: Needs, today: int = 4, giants: tuple[float, ...] = ()) -> dict[str, Any]:
+    """Give as much of a document as an answer looks at."""
+    return {
+        "fidelity": {"is_trusted": True},
+        "nights": [{}] * len(needs.nights),
+        "need": needs.document(),
+        "today": today,
+        "bundle_count": {"giants": [{"percent": percent} for percent in giants]},
+    }
+
+
+def test_one_night_whose_trials_are_far_apart_says_so_first() -> None:
+    apart = (13, 19, 25, 19, 17, 20)
+    told = answer(answered(needs_of(*apart), giants=(71.0, 52.0)))
+    assert told.endswith(
+        " One night: others of this cluster may need 13 to 25, as a bundle alone takes 71 % of "
+        "what a broker may carry."
+    )
+    told = answer(answered(needs_of(*apart)))
+    assert told.endswith(" One night: others of this cluster may need 13 to 25.")
+    # Not where nothing says so, nor where others were recorded.
+    assert "One night" not in answer(answered(needs_of(4, 5, 6), giants=(71.0,)))
+    assert "One night" not in answer(answered(needs_of(*apart, nights=2), giants=(71.0,)))
+    assert "may need 4 or more" in answer(answered(needs_of(4, 4, np.inf), giants=(90.0,)))
+
+
+def test_what_one_more_night_tells_is_what_leaving_one_out_changes() -> None:
+    by_night = night_needs(needs_of(7, 9, 7, 9, 7, 9, nights=2))
+    assert by_night == {"each": [7, 9], "low": 7, "high": 9}
+    assert night_needs(needs_of(7, 7)) is None
+    none = night_needs(needs_of(7, np.inf, nights=2))
+    assert none == {"each": [7, None], "low": 7, "high": None}
 
 
 @pytest.mark.parametrize(
@@ -145,21 +233,19 @@ def test_needs_are_ranked_and_their_curve_falls() -> None:
     ],
 )
 def test_the_answer_holds_todays_number_against_the_need(today: int, told: str) -> None:
-    need = Needs((4, 4, 5, 4, 6)).document()
-    document = {"fidelity": {"is_trusted": True}, "need": need, "today": today}
+    document = answered(needs_of(4, 4, 5, 4, 6), today)
     assert answer(document) == (
         f"4 brokers carry this night and the loss of any one, 6 almost surely; {told}"
     )
 
 
 def test_where_no_number_will_do_it_is_said() -> None:
-    needs = Needs((np.inf, 4, np.inf))
+    needs = needs_of(np.inf, 4, np.inf)
     assert needs.document() == {"usual": None, "low": 4, "high": None, "sure": None, "seeds": 3}
     assert needs.numbers == (4,)
-    document = {"fidelity": {"is_trusted": True}, "need": needs.document(), "today": 4}
-    assert answer(document).startswith("No number of brokers carries this night")
-    some = {**document, "need": Needs((4, 4, np.inf)).document()}
-    assert "in some nights like it no number does" in answer(some)
+    assert answer(answered(needs)).startswith("No number of brokers carries this night")
+    some = answer(answered(needs_of(4, 4, np.inf)))
+    assert "in some nights like it no number does" in some
 
 
 def test_of_a_replay_that_is_not_true_nothing_is_foretold() -> None:
@@ -173,26 +259,9 @@ def test_of_a_replay_that_is_not_true_nothing_is_foretold() -> None:
 def test_what_is_said_of_a_cluster_is_what_trying_all_numbers_says(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sizes, "SEEDS", 5)
+    monkeypatch.setattr(sizes, "SEEDS", 6)
+    monkeypatch.setattr(sizes, "RECORDED", 3)
     world = sizes.world_of(seed)
     assert world.need is not None
-    assert abs(world.usual - world.need) <= 1
-    assert world.sure >= world.need
-
-
-def test_worlds_are_counted_by_how_far_they_are_off() -> None:
-    worlds = [
-        sizes.KnownWorld(seed=i, brokers=4, bundles=40, need=need, usual=usual, sure=sure)
-        for i, (need, usual, sure) in enumerate(
-            [(4, 4.0, 5.0), (4, 5.0, 6.0), (6, 4.0, 5.0), (None, np.inf, np.inf)]
-        )
-    ]
-    text = sizes.summary(worlds)
-    for row in (
-        "| worlds, of which some number up to 24 will do | 4, 3 |",
-        "| the same number | 1 of 3 (33.3 %) |",
-        "| right within one broker | 2 of 3 (66.7 %) |",
-        "| too few by more than one | 1 of 3 (33.3 %) |",
-        "| the almost sure number is too few | 1 of 3 (33.3 %) |",
-    ):
-        assert row in text
+    assert abs(world.said.usual - world.need) <= 1
+    assert world.said.sure >= world.need

@@ -1,5 +1,6 @@
 """Write what is printed in the docs of rehearsals: commands on recordings that come along.
 
+And on the nights of a simulated cluster, which are written first.
 A block that begins with `$ trimtab …` holds what that command prints.
 """
 
@@ -11,8 +12,11 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from tools.shop_nights import write
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = tuple(ROOT / "docs" / name for name in ("rehearse.md", "size.md", "upgrade.md"))
@@ -26,15 +30,16 @@ def commands(text: str) -> tuple[str, ...]:
     return tuple(match.group(1) for match in _BLOCK.finditer(text))
 
 
-def printed(command: str) -> str:
-    """Return what a command prints, run where the recordings lie beside it.
+def printed(command: str, nights: Path) -> str:
+    """Return what a command prints, run where the recordings and some nights lie beside it.
 
     Raises:
         RuntimeError: it is used wrongly.
     """
     program = [sys.executable, "-m", "trimtab", *shlex.split(command)]
     with TemporaryDirectory(prefix="trimtab-") as folder:
-        (Path(folder) / "recordings").symlink_to(ROOT / "recordings")
+        for beside in (ROOT / "recordings", *nights.iterdir()):
+            (Path(folder) / beside.name).symlink_to(beside)
         environment = {**os.environ, "COLUMNS": "200"}
         done = subprocess.run(
             program, cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -55,8 +60,12 @@ def main(arguments: list[str]) -> int:
     if not pages:
         print("usage: python -m tools.rehearsals [rehearse] [size] [upgrade]")
         return 2
-    for page in pages:
-        page.write_text(rewritten(page.read_text(encoding="utf-8"), printed), encoding="utf-8")
+    with TemporaryDirectory(prefix="trimtab-") as folder:
+        write(Path(folder))
+        for page in pages:
+            text = page.read_text(encoding="utf-8")
+            output = partial(printed, nights=Path(folder))
+            page.write_text(rewritten(text, output), encoding="utf-8")
     return 0
 
 

@@ -12,7 +12,7 @@ from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.input import Fields, entries, part, text, texts, whole
 from trimtab.report.render import rendered
 from trimtab.report.what_if_section import night_of, rules_of
-from trimtab.report.words import number
+from trimtab.report.words import interval, number
 
 #: Pixels beside the plot that its axis takes.
 _AXIS_PX = {"wide": 66, "narrow": 60}
@@ -36,6 +36,8 @@ def _page_of(document: Fields) -> dict[str, Any]:
         "narrow": narrow,
         "today": whole(document, "today"),
         "sure": round(100 * (number(document.get("sure")) or 0.0)),
+        "nights": _nights(document),
+        "left_out": _left_out(document),
         "curve": [_point(each) for each in curve],
         "has_price": any(each.get("price") is not None for each in curve),
         "growth": [_growth(each) for each in entries(document, "growth")],
@@ -51,6 +53,28 @@ def _page_of(document: Fields) -> dict[str, Any]:
         "command": text(document, "command"),
         "version": text(document, "trimtab"),
     }
+
+
+def _nights(document: Fields) -> list[dict[str, Any]]:
+    """Return what each of several nights needs by itself; nothing of one."""
+    needs = part(document, "by_night").get("each")
+    if not isinstance(needs, list):
+        return []
+    return [
+        {
+            "name": text(night, "recording"),
+            "when": interval(night.get("from"), night.get("to")),
+            "need": figure(need),
+        }
+        for night, need in zip(entries(document, "nights"), needs, strict=False)
+    ]
+
+
+def _left_out(document: Fields) -> str:
+    """Return between which numbers the answer is if any one night is left out."""
+    by_night = part(document, "by_night")
+    low, high = figure(by_night.get("low")), figure(by_night.get("high"))
+    return low if low == high else f"{low} to {high}"
 
 
 def _point(each: Fields) -> dict[str, Any]:

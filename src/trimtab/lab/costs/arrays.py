@@ -16,6 +16,9 @@ VERSION = 1
 
 # Arrays of bundles that hold positions of brokers.
 _OF_BROKERS = ("owner",)
+# Arrays of brokers beside their own.
+_BY_BROKER = ("broker_names", "own_covariance", "following")
+_BY_BUNDLE = ("bundle_names",)
 _PLAIN = (
     "shared",
     "covariance",
@@ -88,12 +91,26 @@ def among(known: Knowledge, brokers: Sequence[str], bundles: Sequence[str]) -> K
             fresh[key][at[part]] = np.where(old >= 0, at["brokers"][np.maximum(old, 0)], -1)
         elif part in at:
             fresh[key][at[part]] = old
-        elif key in ("own_covariance", "following"):
+        elif key in _BY_BROKER[1:]:
             fresh[key] = fresh[key].copy()
             fresh[key][at["brokers"]] = old
         elif not key.endswith("_names"):
             fresh[key] = old
     return knowledge(fresh)
+
+
+def only(known: Knowledge, brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
+    """Return what is known of these names alone, at these positions, and of what all share."""
+    named = arrays(among(known, brokers, bundles))
+    for key, array in named.items():
+        part = key.partition(".")[0]
+        if key in _BY_BROKER or part == "brokers":
+            named[key] = array[: len(brokers)]
+        elif key in _BY_BUNDLE or part == "bundles":
+            named[key] = array[: len(bundles)]
+        if key.partition(".")[2] in _OF_BROKERS:
+            named[key] = np.where(named[key] < len(brokers), named[key], -1)
+    return knowledge(named)
 
 
 def _array(named: Mapping[str, np.ndarray[Any, Any]], key: str) -> np.ndarray[Any, Any]:

@@ -164,6 +164,24 @@ def nothing_known(brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
     )
 
 
+def unwatched(known: Knowledge) -> Knowledge:
+    """Return what is known of a cluster that nobody has looked at for long.
+
+    What its traffic costs stays; where its bundles and its brokers' levels were tells nothing of
+    where they are, so whatever has changed meanwhile is not taken for a change that was foretold.
+    """
+    before = nothing_known(known.broker_names, known.bundle_names)
+    brokers = {name: getattr(before.brokers, name) for name in _PASSING}
+    return dataclasses.replace(
+        known, brokers=dataclasses.replace(known.brokers, **brokers), bundles=before.bundles
+    )
+
+
+# What is known of brokers only as long as somebody looks.
+_PASSING = (
+    *("open", "level", "level_features", "level_variance", "doubts", "doubt", "unverified"),
+    *("others", "levels", "levels_s"),
+)
 #: What is taken of brokers before anything is learned: standard deviation of the logarithm of
 #: their slowness; mean and deviation of their rest, points, and where others are measured.
 SLOWNESS_BEFORE = 0.35

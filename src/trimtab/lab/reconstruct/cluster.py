@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.files.errors import TrimtabError
-from trimtab.lab.costs import Windows
+from trimtab.lab.costs import Knowledge, Windows
 from trimtab.lab.reconstruct.assumptions import Inference, untold
 from trimtab.lab.reconstruct.beginning import Before, before, begins_s, standing
 from trimtab.lab.reconstruct.clocks import Grid, Life, lives
@@ -88,10 +88,16 @@ class Rebuilt:
         return self.served.owner
 
 
-def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
+def rebuilt(
+    evidence: Evidence, measured: Measured, seed: int = 0, known: Knowledge | None = None
+) -> Rebuilt:
     """Return the cluster rebuilt, from the first window of bundles up to the last report.
 
-    The seed is of what chance brings when it is simulated; nothing told depends on it.
+    Args:
+        evidence: what was recorded.
+        measured: how brokers measure.
+        seed: of what chance brings when it is simulated; nothing told depends on it.
+        known: what is known of its costs, by its own names; None: what is told here.
 
     Raises:
         NothingToSimulateError: there are no reports of bundles.
@@ -119,7 +125,8 @@ def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
     )
     carried = carried_by(served, machines.nic, measured.write_quorum)
     windows = host_windows(evidence.reports, alive, measured.host_s)
-    known = known_costs(evidence, Windows(measured.host_s, measured.stats_s))
+    if known is None:
+        (known,) = known_costs((evidence,), Windows(measured.host_s, measured.stats_s))
     usage, work = used(windows, carried, known, alive, grid)
     past = before(evidence, alive, grid.from_s, measured.shedding_s, measured.grace_s)
     inference = Inference(

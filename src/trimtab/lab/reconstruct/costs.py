@@ -5,16 +5,18 @@ The same costs as everywhere: `trimtab.lab.costs` learns them, here they are lai
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from trimtab.lab.costs import Knowledge, Windows, learned, nothing_known
+from trimtab.lab.costs.arrays import among, only
 from trimtab.lab.costs.curve import MIDDLE, curved
 from trimtab.lab.costs.features import works
 from trimtab.lab.costs.fit import deviation_variance
-from trimtab.lab.costs.knowledge import with_brokers
+from trimtab.lab.costs.knowledge import unwatched, with_brokers
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.host_windows import by_broker
 from trimtab.lab.reconstruct.looks import looks
@@ -99,12 +101,19 @@ class Served:
         return curved(costs.quick * carried, costs.log_exponent).cpu
 
 
-def known_costs(evidence: Evidence, windows: Windows) -> Knowledge:
-    """Return what a whole recording tells of its costs."""
-    known = nothing_known(evidence.brokers, evidence.bundles)
-    for look in looks(evidence, windows.host_s):
-        known = learned(known, look, windows)
-    return _alike(known)
+def known_costs(nights: Sequence[Evidence], windows: Windows) -> tuple[Knowledge, ...]:
+    """Return what whole recordings of a cluster tell of its costs, for each by its own names.
+
+    Args:
+        nights: in order of time; what is known of costs after one is where the next begins.
+        windows: how long those of brokers are.
+    """
+    known = nothing_known((), ())
+    for night in nights:
+        known = unwatched(among(known, night.brokers, night.bundles))
+        for look in looks(night, windows.host_s):
+            known = learned(known, look, windows)
+    return tuple(_alike(only(known, night.brokers, night.bundles)) for night in nights)
 
 
 def _alike(known: Knowledge) -> Knowledge:

@@ -8,7 +8,9 @@ what it is made of.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -26,13 +28,13 @@ from trimtab.pulsar.model import Floats, Ints
 # Percent that a window is off by noise, and by how much of what usage changes beside it: bundles
 # are counted by another clock than hosts.
 _NOISE = 1.5
-_CHANGE = 0.5
+_CHANGE = 0.3
 # Degrees of freedom of Student's distribution: what other processes take at times counts little.
 _FREEDOM = 4.0
 # Moments of a window at which its traffic is looked at.
 _MOMENTS = 4
 # Windows that are used at most, and multiplications that their matrix may take.
-_WINDOWS_MAX, _PRODUCTS_MAX = 600, 2e8
+_WINDOWS_MAX, _PRODUCTS_MAX = 1200, 2e8
 # Steps at most, of the most probable costs and of each draw, and the gain below which they end.
 _STEPS, _STEPS_OF_DRAW, _GAIN = 12, 8, 1e-3
 _STEP_MIN = 1e-3
@@ -44,38 +46,65 @@ _FULL, _SLOPE_ABOVE = 100.0, 0.05
 _COST_BOUND, _EXPONENT_BOUND, _SLOWNESS_BOUND = 9.0, 1.0, 3.0
 
 
-def costs_by_usage(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...]:
-    """Return costs that account for what brokers used, drawn at random.
+def costs_by_usage(
+    nights: Sequence[Rebuilt], count: int, seed: int = 0
+) -> tuple[tuple[Costs, ...], ...]:
+    """Return costs that account for what brokers used, drawn at random, for each of some nights.
 
     Where too few windows of brokers are told, those of `drawn_costs`.
 
+    Args:
+        nights: of one cluster, each by names of its own.
+        count: how many are drawn.
+        seed: of what is drawn.
+
     Properties:
         The same arguments give the same costs; more of them begin with the same ones.
+        In all nights a draw has the same costs of a broker, and of a bundle.
         A window that fits no other counts for little, and so does one beside which usage
         changes much.
     """
-    plain = drawn_costs(rebuilt, count, seed)
-    if len(rebuilt.used.warm) < WINDOWS_MIN:
+    plain = tuple(drawn_costs(night, count, seed) for night in nights)
+    if sum(len(night.used.warm) for night in nights) < WINDOWS_MIN:
         return plain
-    fit = _Fit(_windows(rebuilt), _before(rebuilt))
-    draws = []
-    for number, each in enumerate(plain):
-        point = fit.drawn(np.random.default_rng([seed, number, 1]))
-        shared, brokers, own = fit.before.parts(point)
-        draws.append(
-            Costs(
-                shared=shared,
-                quick=fit.before.by_cores * np.exp(brokers[:, 0]),
-                rest=brokers[:, 1].copy(),
-                own=own,
-                overhead=each.overhead,
-            )
+    places = _places(nights)
+    fit = _Fit(_windows(nights, places), _before(nights, places))
+    points = [fit.drawn(np.random.default_rng([seed, number, 1])) for number in range(count)]
+    return tuple(
+        tuple(
+            fit.before.costs(point, place, each.overhead)
+            for point, each in zip(points, of_night, strict=True)
         )
-    return tuple(draws)
+        for of_night, place in zip(plain, places, strict=True)
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Windows:
+class _Place(NamedTuple):
+    """Where a night's brokers and bundles are among those of all nights; positions."""
+
+    brokers: Ints
+    bundles: Ints
+
+
+def _places(nights: Sequence[Rebuilt]) -> tuple[_Place, ...]:
+    known = [night.used.known for night in nights]
+    brokers = {name: i for i, name in enumerate(_all(each.broker_names for each in known))}
+    bundles = {name: i for i, name in enumerate(_all(each.bundle_names for each in known))}
+    return tuple(
+        _Place(
+            np.array([brokers[name] for name in each.broker_names], np.int64),
+            np.array([bundles[name] for name in each.bundle_names], np.int64),
+        )
+        for each in known
+    )
+
+
+def _all(names: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return all names, each once."""
+    return tuple(dict.fromkeys(chain.from_iterable(names)))
+
+
+class _Windows(NamedTuple):
     """Windows of brokers beside the traffic of their bundles."""
 
     #: (n_windows,) percent of CPU, its variance, and the broker.
@@ -122,6 +151,13 @@ class _Before:
         own = np.exp(self.deviation * (point[own_end:] - self.deviation / 2))
         return shared, np.stack((slowness, rest), axis=1), own
 
+    def costs(self, point: Floats, of: _Place, overhead: float) -> Costs:
+        """Return the costs of a night at a point."""
+        shared, brokers, own = self.parts(point)
+        slowness, rest = brokers[of.brokers].T
+        quick = self.by_cores[of.brokers] * np.exp(slowness)
+        return Costs(shared, quick, rest.copy(), own[of.bundles], overhead)
+
 
 _SIDES = np.array([[-1.0], [1.0]])
 
@@ -133,13 +169,32 @@ class _Modelled(NamedTuple):
     slopes: Floats
 
 
-def _windows(rebuilt: Rebuilt) -> _Windows:
-    """Return windows that were told, some of them where they are many."""
+def _windows(nights: Sequence[Rebuilt], places: Sequence[_Place]) -> _Windows:
+    """Return windows that were told in all nights, some of them where they are many."""
+    n_bundles = max(len(night.world.bundles.names) for night in nights)
+    most = int(min(_WINDOWS_MAX, max(WINDOWS_MIN, np.sqrt(_PRODUCTS_MAX / max(1, n_bundles)))))
+    parts = [
+        _windows_of(night, place, most // len(nights))
+        for night, place in zip(nights, places, strict=True)
+        if night.used.warm
+    ]
+    first = np.cumsum([0, *(_MOMENTS * part.cpu.size for part in parts)])
+    moments = [part.moment + at for part, at in zip(parts, first[:-1], strict=True)]
+    return _Windows(
+        cpu=np.concatenate([part.cpu for part in parts]),
+        variance=np.concatenate([part.variance for part in parts]),
+        broker=np.concatenate([part.broker for part in parts]),
+        moment=np.concatenate(moments),
+        bundle=np.concatenate([part.bundle for part in parts]),
+        by_unit=np.concatenate([part.by_unit for part in parts]),
+    )
+
+
+def _windows_of(rebuilt: Rebuilt, place: _Place, most: int) -> _Windows:
+    """Return windows of one night, by the positions of all."""
     warm, served = rebuilt.used.warm, rebuilt.served
     told, of = means(rebuilt.used.usage[:1], warm)[:, 0], np.array([broker for _, broker in warm])
     variance = _NOISE**2 + (_CHANGE * _changes(told, of)) ** 2
-    n_bundles = len(rebuilt.world.bundles.names)
-    most = int(min(_WINDOWS_MAX, max(WINDOWS_MIN, np.sqrt(_PRODUCTS_MAX / max(1, n_bundles)))))
     order = np.argsort(of, kind="stable")
     rows = order[np.unique(np.linspace(0, of.size - 1, min(most, of.size)).round().astype(int))]
     part = (np.arange(_MOMENTS) + 0.5) / _MOMENTS
@@ -152,7 +207,8 @@ def _windows(rebuilt: Rebuilt) -> _Windows:
     still = served.topics[bundle], served.producers[bundle]
     units = np.eye(COSTS_BEFORE.size)
     by_unit = np.stack([works(rates, served.size[tick, bundle], still, it) for it in units], axis=1)
-    return _Windows(told[rows], variance[rows], of[rows], moment, bundle, by_unit)
+    of, bundle = place.brokers[of[rows]], place.bundles[bundle]
+    return _Windows(told[rows], variance[rows], of, moment, bundle, by_unit)
 
 
 def _changes(told: Floats, of: Ints) -> Floats:
@@ -165,17 +221,21 @@ def _changes(told: Floats, of: Ints) -> Floats:
     return changes
 
 
-def _before(rebuilt: Rebuilt) -> _Before:
-    known = rebuilt.used.known
+def _before(nights: Sequence[Rebuilt], places: Sequence[_Place]) -> _Before:
+    # What brokers and bundles are like was learned in all nights up to the last.
+    known = nights[-1].used.known
     mean, covariance = shared_before()
+    by_cores = np.ones(1 + max(int(place.brokers.max()) for place in places))
+    for night, place in zip(nights, places, strict=True):
+        by_cores[place.brokers] = night.used.known.brokers.by_cores
     return _Before(
         mean=mean,
         root=np.asarray(np.linalg.cholesky(covariance), np.float64),
-        by_cores=known.brokers.by_cores,
+        by_cores=by_cores,
         # How unlike brokers are is learned of all of them.
         unlike=float(np.sqrt(known.alike_variance[0])),
         deviation=float(np.sqrt(deviation_variance(known))),
-        n_bundles=len(known.bundle_names),
+        n_bundles=1 + max(int(place.bundles.max()) for place in places),
     )
 
 
@@ -282,6 +342,12 @@ def _step(off: Floats, missed: Floats, slopes: Floats, variance: Floats) -> Floa
         slopes: (n_windows, n).
         variance: (n_windows,)
     """
+    if missed.size > off.size:
+        by_variance = slopes / variance[:, None]
+        curvature = by_variance.T @ slopes
+        curvature[np.diag_indices_from(curvature)] += 1.0
+        return np.asarray(np.linalg.solve(curvature, by_variance.T @ missed - off), np.float64)
+    # The same by the smaller of both matrices.
     inner = slopes @ slopes.T
     inner[np.diag_indices_from(inner)] += variance
     pull: Floats = slopes.T @ np.linalg.solve(inner, missed + slopes @ off)

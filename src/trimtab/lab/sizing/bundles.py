@@ -38,16 +38,21 @@ def bundle_count(work: Floats, room: float, brokers: int) -> BundleCount:
         room: work that a broker may carry by the bar.
         brokers: how many.
     """
-    mean, peak = work.mean(axis=0), np.quantile(work, 0.99, axis=0)
+    mean = work.mean(axis=0)
     carried = np.bincount(shared_out(mean, brokers), mean, brokers)
     average = float(carried.mean())
     unevenness = float(carried.max()) / average - 1.0 if average > 0 else 0.0
-    heavy = np.flatnonzero(peak >= _GIANT * room)
-    giants = tuple(heavy[np.argsort(-peak[heavy], kind="stable")].tolist())
     per_broker = work.shape[1] / brokers
     verdict = "enough"
     if unevenness > _UNEVEN:
         verdict = "too few"
     elif per_broker > _MANY and float(np.median(mean)) < _CRUMB * room:
         verdict = "too many"
-    return BundleCount(per_broker, unevenness, giants, verdict)
+    return BundleCount(per_broker, unevenness, giants(work, room), verdict)
+
+
+def giants(work: Floats, room: float) -> tuple[int, ...]:
+    """Return the bundles that alone fill half of a broker at their peak, the heaviest first."""
+    peak = np.quantile(work, 0.99, axis=0)
+    heavy = np.flatnonzero(peak >= _GIANT * room)
+    return tuple(heavy[np.argsort(-peak[heavy], kind="stable")].tolist())

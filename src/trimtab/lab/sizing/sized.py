@@ -86,6 +86,14 @@ def loss(work: Floats, step_s: float, owner: Ints, brokers: int) -> Event:
         step_s: s of a step.
         owner: (n_bundles,) who has them.
         brokers: how many there are.
+    """
+    stretch = busiest(work, step_s)
+    fullest = int(np.bincount(owner, work[stretch].mean(axis=0), brokers).argmax())
+    return Event(max(stretch.start * step_s - _BEFORE_PEAK_S, BEGIN_S), Kind.KILL, (fullest,))
+
+
+def busiest(work: Floats, step_s: float) -> slice:
+    """Return the steps of the busiest stretch.
 
     Properties:
         A stretch is one of some minutes, or all there is: what one moment has more than others
@@ -94,9 +102,33 @@ def loss(work: Floats, step_s: float, owner: Ints, brokers: int) -> Event:
     n_steps = min(len(work), max(1, round(_PEAK_S / step_s)))
     sums = np.cumsum(np.append(0.0, work.sum(axis=1)))
     first = int((sums[n_steps:] - sums[:-n_steps]).argmax())
-    busy = work[first : first + n_steps].mean(axis=0)
-    fullest = int(np.bincount(owner, busy, brokers).argmax())
-    return Event(max(first * step_s - _BEFORE_PEAK_S, BEGIN_S), Kind.KILL, (fullest,))
+    return slice(first, first + n_steps)
+
+
+def likely_need(work: Floats, step_s: float, room: float, most: int) -> int:
+    """Return how many brokers should do, were nothing left to chance and to whoever balances.
+
+    Args:
+        work: (n_steps, n_bundles).
+        step_s: s of a step.
+        room: work that a broker may carry.
+        most: what is returned if no number does.
+
+    Returns:
+        The least number of which the others have room for what the fullest had, each of its
+        bundles at who has the least, in the busiest stretch.
+    """
+    mean, busy = work.mean(axis=0), work[busiest(work, step_s)].mean(axis=0)
+    for count in range(max(2, int(np.ceil(busy.sum() / max(room, 1e-9)))), most):
+        owner = shared_out(mean, count)
+        carried = np.bincount(owner, busy, count)
+        lost = int(carried.argmax())
+        loads = np.delete(carried, lost)
+        for each in np.sort(busy[owner == lost])[::-1].tolist():
+            loads[loads.argmin()] += each
+        if loads.max() <= room:
+            return count
+    return most
 
 
 def alike(machines: Machines, count: int) -> Machines:

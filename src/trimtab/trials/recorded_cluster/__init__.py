@@ -11,5 +11,14 @@ from trimtab.trials.recorded_cluster.cluster import (
     refuse_unrecorded,
     weights,
 )
+from trimtab.trials.recorded_cluster.nights import RecordedNight, together
 
-__all__ = ["RecordedCluster", "evidence", "recorded", "refuse_unrecorded", "weights"]
+__all__ = [
+    "RecordedCluster",
+    "RecordedNight",
+    "evidence",
+    "recorded",
+    "refuse_unrecorded",
+    "together",
+    "weights",
+]

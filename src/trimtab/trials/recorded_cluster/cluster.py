@@ -37,6 +37,7 @@ class RecordedCluster:
     interval_s: float
     #: Shedding was switched on, by the settings.
     is_shedding: bool
+    measured: Measured
 
 
 def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
@@ -48,12 +49,14 @@ def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
     refuse_unrecorded(tables)
     ran = _deployment(tables, findings)
     evidence = read(tables, findings, ran.manager)
+    measured = _measured(ran, evidence.reports)
     return RecordedCluster(
         evidence=evidence,
-        rebuilt=rebuilt(evidence, _measured(ran, evidence.reports)),
+        rebuilt=rebuilt(evidence, measured),
         balancer=Balancer(ran.shedder, ran.placer, ran.release, dict(ran.conf)),
         interval_s=ran.manager.shedding_interval_s,
         is_shedding=ran.manager.is_enabled and ran.manager.is_shedding_enabled,
+        measured=measured,
     )
 
 

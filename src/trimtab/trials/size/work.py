@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from trimtab.lab.reconstruct.costs import Costs
 from trimtab.lab.rehearsal.measures import Bar, measures
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw_scale import loads
-from trimtab.lab.sizing.need import need
-from trimtab.lab.sizing.sized import Size, alike, sized_run
+from trimtab.lab.sizing.bundles import giants
+from trimtab.lab.sizing.need import FURTHER, FURTHER_BY_GIANTS, Need, need
+from trimtab.lab.sizing.sized import Size, alike, likely_need, sized_run
 from trimtab.trials.sweep.task import NOBODY, Ran, Task, settings_text
 from trimtab.trials.what_if.replay import Replay, digest
 
@@ -27,37 +28,35 @@ BROKERS_MAX = 1000
 class Sizes:
     """Finds how many brokers a seed's night needs; travels to the workers."""
 
-    rebuilt: Rebuilt
+    #: The recorded nights, which seeds take in turn.
+    nights: tuple[Rebuilt, ...]
     balancer: Balancer
-    #: What traffic costs, for each seed.
-    costs: tuple[Costs, ...]
+    #: What traffic costs, for each night and seed.
+    costs: tuple[tuple[Costs, ...], ...]
     bar: Bar
 
     def __call__(self, task: Task) -> Ran:
         """Try numbers of brokers on a seed's night with a growth of its traffic."""
-        return Ran({}, False, {"need": self.need(float(task.scenario), task.seed)})
+        return Ran({}, False, self.need(float(task.scenario), task.seed).numbers())
 
-    def need(self, growth: float, seed: int) -> float:
-        """Return the least number of brokers that keeps to the bar if any one is lost.
+    def need(self, growth: float, seed: int) -> Need:
+        """Return which numbers of brokers keep to the bar if any one is lost.
 
-        Infinity: none does, though each bundle had a broker.
+        None does if none does though each bundle had a broker.
         """
-        again, costs = self.again(seed), self.costs[seed]
-        most = min(BROKERS_MAX, len(self.rebuilt.world.bundles.names) + 1)
+        night = seed % len(self.nights)
+        costs = self.costs[night][seed]
+        again = recosted(self.nights[night], costs)
+        most = min(BROKERS_MAX, len(again.world.bundles.names) + 1)
 
         def keeps(count: int) -> bool:
             run = sized_run(again, self.balancer, costs, Size(count, growth), seed)
             return self.bar.is_met(measures(run, self.bar))
 
-        work = again.surroundings.traffic.work
-        guess = growth * float(work.sum(axis=1).max()) / self.room(again, costs)
-        first = int(np.clip(np.ceil(guess) + 1, 2, most))
-        least = need(keeps, first, least=2, most=most)
-        return float(least) if least <= most else np.inf
-
-    def again(self, seed: int) -> Rebuilt:
-        """Return the cluster at a seed's costs."""
-        return recosted(self.rebuilt, self.costs[seed])
+        work, room = again.surroundings.traffic.work, self.room(again, costs) / growth
+        first = likely_need(work, again.grid.tick_s, room, most)
+        further = FURTHER_BY_GIANTS if giants(work, room) else FURTHER
+        return replace(need(keeps, first, 2, most, further), night=night)
 
     def room(self, again: Rebuilt, costs: Costs) -> float:
         """Return the work that a broker may carry by the bar and some costs."""
@@ -76,5 +75,8 @@ class Sizes:
     def basis(self) -> dict[str, str]:
         """Return digests of all that the rows rest on besides their tasks."""
         bar = hashlib.blake2b(repr(self.bar).encode(), digest_size=16).hexdigest()
-        replay = Replay(self.rebuilt, self.balancer.conf, self.costs)
-        return {"recording": digest(replay), "bar": bar}
+        replays = (
+            digest(Replay(night, self.balancer.conf, costs))
+            for night, costs in zip(self.nights, self.costs, strict=True)
+        )
+        return {"recording": " ".join(replays), "bar": bar}
