@@ -66,9 +66,9 @@ class Fleet:
         """Return in one line what was done."""
         clusters = len({row["cluster"] for row in self.rows})
         return (
-            f"{len(self.rows)} nights of {clusters} clusters: {self.n_explained} explained now "
+            f"{len(self.rows):,} nights of {clusters} clusters: {self.n_explained:,} explained now "
             f"({self.n_bytes / 1e6:,.1f} of {self.n_bytes_all / 1e6:,.1f} MB), "
-            f"{len(self.rows) - self.n_explained} as before, {len(self.failed)} failed."
+            f"{len(self.rows) - self.n_explained:,} as before, {len(self.failed)} failed."
         )
 
 

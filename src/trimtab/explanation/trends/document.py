@@ -76,7 +76,7 @@ def _headline(document: Mapping[str, Any]) -> dict[str, str]:
     totals = document["totals"]
     undecided = f", {totals['undecided']:,} not decidable" if totals["undecided"] else ""
     head = (
-        f"{totals['useless']:,} of {totals['moves']:,} moves in {document['nights']} nights of "
+        f"{totals['useless']:,} of {totals['moves']:,} moves in {document['nights']:,} nights of "
         f"{len(document['clusters'])} clusters did no good{undecided}."
     )
     if not document["changes"]:

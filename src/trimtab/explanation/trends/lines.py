@@ -49,7 +49,7 @@ def _causes(document: Mapping[str, Any]) -> Iterator[str]:
     for row in document["causes"]:
         findings[row["code"]] += row["findings"]
         nights[row["code"]] += row["nights"]
-    yield f"Causes, and in how many of {document['nights']} nights:"
+    yield f"Causes, and in how many of {document['nights']:,} nights:"
     order = sorted(findings, key=lambda code: (-findings[code], code))
     yield from (f"  {findings[code]:5,}  in {nights[code]:3}  {code}" for code in order[:_NAMED])
 
