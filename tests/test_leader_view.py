@@ -18,7 +18,6 @@ from tests.plain_leader import load as plain_load
 from tests.plain_leader import objects
 from tests.plain_leader.load_manager import LoadManager
 from trimtab.diagnose.replay.missed_writes import missed_writes
-from trimtab.pulsar.leader import averages as averages_module
 from trimtab.pulsar.leader import samples as samples_module
 from trimtab.pulsar.leader.averages import Average, LeaderAverages
 from trimtab.pulsar.leader.feed import feed
@@ -322,9 +321,8 @@ def test_what_waits_is_fed_in_parts_if_it_is_much(
 ) -> None:
     # A report has some six samples: parts end within looks, and some hold one report alone.
     monkeypatch.setattr(samples_module, "_TOGETHER", 9)
-    monkeypatch.setattr(averages_module, "_FEW_MAX", few)
     compared = 0
-    both = _both(np.random.default_rng(8), 2000, LeaderAverages(waiting_max=90))
+    both = _both(np.random.default_rng(8), 2000, LeaderAverages(waiting_max=90, few_max=few))
     for view, plain in islice(both, 39, None, 40):
         load, other = (
             cluster_load(view, _is_system),

@@ -146,7 +146,9 @@ class Shadowed(Leader):
         shadow, averages = self.shadow.bundle_data, self.averages
         names = self.cluster.bundles.names
         assert {names[i] for i in np.flatnonzero(averages.bundles.is_known)} == set(shadow)
-        values = averages.contents(self.cluster.bundles.message_bytes, self.cluster.bundles.topics)
+        bundles = self.cluster.bundles
+        short = averages.short.contents(bundles.message_bytes)
+        values = averages.contents(short, bundles.message_bytes, bundles.topics)
         for i in np.flatnonzero(averages.bundles.is_known).tolist():
             if names[i] in self.doubled:
                 continue
