@@ -234,10 +234,11 @@ def test_figures_that_cannot_be_leave_all_that_is_known_finite(seed: int) -> Non
 def test_memory_is_bounded() -> None:
     known = _after(_Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.5), 200)
     sizes = {name: array.nbytes for name, array in arrays(known).items()}
-    per_broker = sum(size for name, size in sizes.items() if name.startswith("brokers.")) / _N
+    parts = ("brokers.", "deviations.")
+    per_broker = sum(size for name, size in sizes.items() if name.startswith(parts)) / _N
     per_bundle = sum(size for name, size in sizes.items() if name.startswith("bundles."))
-    assert per_broker < 3000
-    assert per_bundle / (_N * _EACH) <= 200
+    assert per_broker < 5000
+    assert per_bundle / (_N * _EACH) <= 100
 
 
 def test_what_is_known_survives_in_a_file(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Write the measured tables of docs/predictions.md: recordings, real moves and the laboratory.
 
 The recordings are those that ship; in the laboratory bundles are moved at random, and what was
-predicted is held against the truth.
+predicted is held against the truth, on seeds that the name of a commit draws.
+
+python -m tools.predictions COMMIT
 """
 
 from __future__ import annotations
@@ -9,13 +11,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tools.catalogue import table
+from tools.judge.seeds import drawn
 from tools.real_moves import RealMove, real_moves
 from tools.recorded_moves import recorded_moves
 from trimtab.ingest.recording import open_recording
@@ -40,6 +45,24 @@ WAYS = {
     "brokers of exponent 0.85": {"exponent": 0.85},
 }
 _SCENARIOS = ("S08", "S15")
+#: Ways of those that are looked at for longer before anything moves, and for how long, minutes.
+_LONG_WAYS = ("reports as they are", "and other processes measured")
+_LEARNED = {"an hour": 60, "a day": 24 * 60, "three days": 3 * 24 * 60}
+_LONGEST = {"S08": 3 * 24 * 60, "S15": 24 * 60}
+# Minutes in which bundles move then.
+_MOVING_MIN = 120
+# Seeds of the laboratory, and those of them that are looked at for longer.
+_SEEDS, _LONG_SEEDS = 6, 2
+
+
+_HEADS = (
+    "brokers",
+    "level off, %",
+    "change off, median %: model, share",
+    "predicted / true change",
+    "change held by 50, 80, 90 %",
+    "level held by 50, 80, 90 %",
+)
 
 
 def part(name: str) -> re.Pattern[str]:
@@ -120,24 +143,45 @@ def _recorded_rows(document: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def of_laboratory(seeds: Sequence[int]) -> str:
     """Return the table of the laboratory."""
-    heads = (
-        "scenario",
-        "looked at as",
-        "brokers",
-        "level off, %",
-        "change off, median %: model, share",
-        "predicted / true change",
-        "change held by 50, 80, 90 %",
-        "level held by 50, 80, 90 %",
-    )
-    return "\n" + table(heads, _laboratory_rows(seeds)) + "\n"
+    rows = [
+        ((scenario, words), [Trial(scenario, seed, **options) for seed in seeds])  # type: ignore[arg-type]  # by name
+        for scenario in _SCENARIOS
+        for words, options in WAYS.items()
+    ]
+    heads = ("scenario", "looked at as", *_HEADS)
+    return "\n" + table(heads, _rows(rows)) + "\n"
 
 
-def _laboratory_rows(seeds: Sequence[int]) -> Iterator[tuple[str, ...]]:
-    for scenario in _SCENARIOS:
-        for words, options in WAYS.items():
-            trials = [Trial(scenario, seed, **options) for seed in seeds]  # type: ignore[arg-type]  # by name
-            yield (scenario, words, *scored([row for trial in trials for row in outcomes(trial)]))
+def of_long_learning(seeds: Sequence[int]) -> str:
+    """Return the table of moves that begin after some time in which nothing moved."""
+    rows = [
+        ((scenario, words, learned), [_long(scenario, seed, words, minutes) for seed in seeds])
+        for scenario in _SCENARIOS
+        for words in _LONG_WAYS
+        for learned, minutes in _LEARNED.items()
+        if minutes <= _LONGEST[scenario]
+    ]
+    heads = ("scenario", "looked at as", "for", *_HEADS)
+    return "\n" + table(heads, _rows(rows)) + "\n"
+
+
+def _long(scenario: str, seed: int, words: str, begin_min: int) -> Trial:
+    minutes = begin_min + _MOVING_MIN
+    return Trial(scenario, seed, **WAYS[words], begin_min=begin_min, minutes=minutes)  # type: ignore[arg-type]  # by name
+
+
+def _rows(rows: Sequence[tuple[tuple[str, ...], list[Trial]]]) -> list[tuple[str, ...]]:
+    """Return the rows of a table, each scored over its trials, which run side by side."""
+    trials = [trial for _, trials in rows for trial in trials]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        made = iter(list(pool.map(_made, trials)))
+    return [
+        (*heads, *scored([row for _ in trials for row in next(made)])) for heads, trials in rows
+    ]
+
+
+def _made(trial: Trial) -> list[Outcome]:
+    return list(outcomes(trial))
 
 
 def scored(rows: Sequence[Outcome]) -> tuple[str, ...]:
@@ -175,15 +219,29 @@ def _held(missed: np.ndarray[Any, Any], deviation: np.ndarray[Any, Any]) -> str:
     return ", ".join(f"{100 * share:.0f}" for share in shares)
 
 
+def of_seeds(commit: str) -> str:
+    """Return the sentence on the seeds, which a commit draws."""
+    seeds = drawn(commit, _SEEDS)
+    return (
+        f"The seeds are {', '.join(map(str, seeds))}, the first {_LONG_SEEDS} for longer learning: "
+        f"commit `{commit}` froze what is measured, and its name drew them.\n"
+    )
+
+
 def main(arguments: list[str]) -> int:
-    """Write the page, part by part; with `--seeds 100 105` the laboratory's seeds are others."""
-    first, last = (int(each) for each in arguments[1:3]) if arguments else (9000, 9005)
+    """Write the page, part by part, with the seeds that the name of a commit draws."""
+    (commit,) = arguments
+    seeds = drawn(commit, _SEEDS)
     for name, measured in (
+        ("seeds", partial(of_seeds, commit)),
         ("real moves", of_real_moves),
         ("recorded moves", of_recorded_moves),
-        ("laboratory", partial(of_laboratory, range(first, last + 1))),
+        ("laboratory", partial(of_laboratory, seeds)),
+        ("long learning", partial(of_long_learning, seeds[:_LONG_SEEDS])),
         ("recordings", of_recordings),
     ):
+        if not part(name).search(PAGE.read_text(encoding="utf-8")):
+            continue
         written = measured()
         print(written, flush=True)
         text = PAGE.read_text(encoding="utf-8")

@@ -28,6 +28,8 @@ from trimtab.pulsar.model import Ints
 # What a process that compiles itself takes at first, points of one core, and how long, s.
 _YOUNG_POINTS = 17.0
 _YOUNG_S = 200.0
+#: s after which a process has compiled itself.
+GROWN_S = 5 * _YOUNG_S
 # s for which a broker that was touched may still change by that, and not by other processes.
 _TOUCHED_S = 420.0
 # Squares that a drift is learned from are forgotten at this rate.

@@ -6,13 +6,23 @@ import dataclasses
 
 import numpy as np
 
-from trimtab.lab.costs.collect import collected, drifted, jumped
+from trimtab.lab.costs.collect import GROWN_S, collected, drifted, jumped
+from trimtab.lab.costs.deviations import Window, deviating, placed, restated, with_new_bases
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import fitted
-from trimtab.lab.costs.knowledge import CORES, Knowledge, with_brokers, with_bundles
-from trimtab.lab.costs.level import Sample, compared, levelled, usable, verified
+from trimtab.lab.costs.knowledge import (
+    CORES,
+    OTHERS_USED,
+    REMAINDER,
+    USED,
+    WRITTEN,
+    Knowledge,
+    with_brokers,
+    with_bundles,
+)
+from trimtab.lab.costs.level import FULL, Filtered, Sample, compared, levelled, usable, verified
 from trimtab.lab.costs.look import Look, Windows
-from trimtab.lab.costs.predict import predicted
+from trimtab.lab.costs.predict import by_traffic, predicted
 from trimtab.lab.costs.resize import resized
 from trimtab.pulsar.model import Flags, Floats, Ints
 
@@ -40,7 +50,33 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     known = levelled(verified(_with_report(known, sample), filtered), sample, rows, filtered)
     known = jumped(collected(known, sample, rows, filtered, windows), filtered)
     known = drifted(known)
-    return fitted(known)
+    work = by_traffic(known)
+    known = placed(known, work)
+    known = deviating(known, _window(known, look, sample, filtered), windows)
+    known = with_new_bases(known, filtered.broker[filtered.is_jump])
+    before, known = known, fitted(known)
+    return restated(before, known, (work, by_traffic(known)))
+
+
+def _window(known: Knowledge, look: Look, sample: Sample, filtered: Filtered) -> Window:
+    """Return what brokers used beside the work of the bundles that they list."""
+    of, n = known.deviations, sample.broker.size
+    quick = known.brokers.by_cores * np.exp(known.brokers.slowness)
+    who = look.broker[look.report]
+    work = quick[who] * (features(look.counts) @ np.exp(known.shared[:-1]))
+    place = np.full(len(known.bundle_names), -1)
+    there = of.place >= 0
+    place[of.place[there]] = np.nonzero(there)[1]
+    mine = (place[look.bundle] >= 0) & (known.bundles.owner[look.bundle] == who)
+    columns = np.zeros((n, WRITTEN + 1))
+    np.add.at(columns, (look.report, np.where(mine, place[look.bundle], REMAINDER)), work)
+    columns[:, USED] = sample.cpu
+    columns[:, OTHERS_USED] = np.nan_to_num(sample.others)
+    columns[:, WRITTEN] = sample.written_s
+    rows = np.flatnonzero(np.isin(sample.broker, filtered.broker))
+    age_s = sample.written_s[rows] - known.brokers.started_s[filtered.broker]
+    is_sound = filtered.is_settled & ~filtered.is_doubted & (sample.cpu[rows] < FULL)
+    return Window(sample.broker[rows], columns[rows], is_sound & (age_s > GROWN_S))
 
 
 def _sane(look: Look) -> Look:

@@ -15,8 +15,9 @@ from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 
 #: Percent from which a CPU only says that it is full.
 FULL = 97.0
-# Minutes beyond which a level that nobody tells of is not less sure any more.
-_WANDERING_MIN = 30.0
+# Minutes beyond which a level that nobody tells of is not less sure any more: who gates reports
+# and says nothing is near what it said.
+_WANDERING_MIN = 8.0
 # Deviations beyond which a window is doubted.
 _DOUBTED = 3.5
 # Points below which nothing is doubted.

@@ -11,10 +11,14 @@ from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.costs.knowledge import LAGS, LEVEL_STEP_S, Knowledge
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.lab.costs.level import wandering
+from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 
 # Share of the variance of windows that lasts for more than one, so that no mean takes it away.
 _UNSTEADY = 0.4
+# Least of the variance of a bundle's deviation that is left: traffic that varies tells what more
+# of it costs, and that is not what all of it does.
+_UNTOLD_MIN = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +59,19 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     brokers = np.unique(np.concatenate((source, to)))
     brokers = brokers[brokers >= 0]
     load = features(known.bundles.counts[bundle])
+    load = load * (1.0 + known.bundles.deviation[bundle])[:, None]
     sign = (to == brokers[:, None]).astype(np.float64) - (source == brokers[:, None])
     now = carried(known)[brokers]
     then = np.maximum(now + sign @ load, 0.0)
     first, last = _usage(known, brokers, now), _usage(known, brokers, then)
     slopes = [end - begin for begin, end in zip(first[1:], last[1:], strict=True)]
-    costs_variance = _variance(known, brokers, slopes[0], slopes[1])
     speed = last[3] * known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
-    each = (load @ np.exp(known.shared[:-1])) ** 2 * deviation_variance(known)
-    own_variance = speed**2 * (np.abs(sign) @ each)
-    change_variance = costs_variance + own_variance
+    work, moves = load @ np.exp(known.shared[:-1]), np.abs(sign)
+    each = work**2 * own_variance(known)[bundle]
+    # What a bundle was measured to cost does not depend on what all bundles are taken to.
+    untold = (moves @ (work * known.bundles.untold[bundle])) / np.maximum(moves @ work, 1e-9)
+    costs_variance = untold * _variance(known, brokers, slopes[0], slopes[1])
+    change_variance = costs_variance + speed**2 * (moves @ each)
     before = level_now(known)[brokers]
     after = before + (last[0] - first[0])
     drift = drift_variance(known, horizon_s)
@@ -109,7 +116,18 @@ def relief(known: Knowledge) -> Floats:
 
 def works(known: Knowledge) -> Floats:
     """Return the work of each bundle, (n_bundles,): points on a broker of which one is one."""
+    return by_traffic(known) * (1.0 + known.bundles.deviation)
+
+
+def by_traffic(known: Knowledge) -> Floats:
+    """Return what the traffic of each bundle says its work is, (n_bundles,)."""
     return features(known.bundles.counts) @ np.exp(known.shared[:-1])
+
+
+def own_variance(known: Knowledge) -> Floats:
+    """Return the variance of what bundles cost, as a share of it, that is each one's own."""
+    untold = np.maximum(known.bundles.untold, _UNTOLD_MIN)
+    return np.asarray(deviation_variance(known) * untold)
 
 
 def by_work(known: Knowledge) -> Floats:
@@ -140,10 +158,13 @@ def drift_variance(known: Knowledge, horizon_s: float) -> float:
 
 def level_variance(known: Knowledge, brokers: Ints) -> Floats:
     """Return the variance of what is known of some brokers' usage now, points squared."""
-    known_by = known.brokers
-    return np.asarray(
-        known_by.level_variance[brokers] + _UNSTEADY * known_by.window_variance[brokers]
-    )
+    of = known.brokers
+    measured = of.level_variance[brokers] + _UNSTEADY * of.window_variance[brokers]
+    written_s = of.written_s[brokers]
+    # Who has never said anything has no level either.
+    silent_s = np.where(np.isfinite(written_s), known.time_s, written_s) - MINUTE_S
+    silent_s = silent_s - np.where(np.isfinite(written_s), written_s, 0.0)
+    return np.asarray(measured + wandering(np.maximum(silent_s, 0.0)))
 
 
 def _usage(known: Knowledge, brokers: Ints, load: Floats) -> tuple[Floats, Floats, Floats, Floats]:
