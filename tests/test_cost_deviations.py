@@ -9,8 +9,10 @@ import pytest
 
 from trimtab.lab.costs import Knowledge, Look, Windows, learned, nothing_known, predicted
 from trimtab.lab.costs.arrays import among
-from trimtab.lab.costs.knowledge import DEVIATION, HEAVIEST
+from trimtab.lab.costs.knowledge import DEVIATION, HEAVIEST, with_bundles
 from trimtab.lab.costs.lags import shares
+from trimtab.lab.costs.predict import level_now
+from trimtab.lab.costs.resize import resized
 from trimtab.pulsar.model import Floats
 
 _WINDOWS = Windows(60.0, 60.0)
@@ -175,3 +177,41 @@ def test_of_more_bundles_than_there_are_places_the_heaviest_are_told_apart() -> 
     known = learned(known, look, _WINDOWS)
 
     assert set(known.deviations.place[0].tolist()) == set(range(4, count))
+
+
+def test_a_level_goes_on_after_a_move_as_it_was_predicted() -> None:
+    known = _after(_Cluster(jitter=0.1), 120)
+    one, to = np.array([0]), np.array([1])
+    ours = predicted(known, one, to)
+    owner = known.bundles.owner.copy()
+    owner[one] = to
+    then = with_bundles(known, owner=owner)
+
+    assert np.abs(known.bundles.deviation[one]) > 0.02
+    assert level_now(then)[ours.broker] == pytest.approx(ours.after)
+
+
+def test_what_is_learned_of_bundles_changes_no_level() -> None:
+    cluster = _Cluster(jitter=0.1)
+    known = _after(cluster, 120)
+    look = cluster.look(121)
+    # Nobody says anything new of levels, and what is known of costs is learned anew.
+    silent = dataclasses.replace(look, cpu=np.zeros(_N))
+    then = learned(known, silent, _WINDOWS)
+    same = with_bundles(then, counts=known.bundles.counts)
+
+    assert level_now(same) == pytest.approx(level_now(known), abs=1e-3)
+
+
+def test_fewer_cores_make_bases_and_windows_larger_and_leave_deviations() -> None:
+    cluster = _Cluster(jitter=0.1)
+    known = _after(cluster, 60)
+    look = cluster.look(61)
+    halved = dataclasses.replace(look, cores=look.cores / 2, cpu=np.minimum(2 * look.cpu, 96.0))
+    then = resized(known, halved)
+
+    before, after = known.deviations, then.deviations
+    assert after.mean[:, HEAVIEST] == pytest.approx(2 * before.mean[:, HEAVIEST])
+    assert after.noise == pytest.approx(4 * before.noise)
+    assert (after.mean[:, :HEAVIEST] == before.mean[:, :HEAVIEST]).all()
+    assert (then.bundles.deviation == known.bundles.deviation).all()

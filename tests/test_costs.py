@@ -145,6 +145,19 @@ def test_a_slow_broker_is_told_apart_from_a_busy_host() -> None:
     assert abs(known.brokers.slowness[3] - known.brokers.slowness[0]) < 0.25
 
 
+def test_who_has_not_measured_anything_yet_says_nothing_of_its_cores_either() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.5, noise=0.3)
+    known = _after(cluster, 60)
+    look = cluster.look(61)
+    # The first report of a process has the cores of a default and no time that anything ran.
+    begun = dataclasses.replace(look, cores=np.full(_N, 2.0), cpu=np.full(_N, 3e-7))
+    then = learned(known, begun, _WINDOWS)
+
+    assert (then.brokers.by_cores == known.brokers.by_cores).all()
+    assert then.brokers.level == pytest.approx(known.brokers.level)
+    assert (then.brokers.blocks == known.brokers.blocks).all()
+
+
 def test_a_broker_with_a_quarter_of_its_cores_uses_four_times_the_share_and_costs_so() -> None:
     cluster = _Cluster(0.5, _rest(4.0, 4.0, 4.0, 4.0), swing=0.6, noise=0.2)
     known = _after(cluster, 150)

@@ -21,6 +21,7 @@ from trimtab.lab.costs.knowledge import (
     with_brokers,
 )
 from trimtab.lab.costs.level import FULL, Filtered, Sample
+from trimtab.lab.costs.load import BESIDE
 from trimtab.lab.costs.look import Windows
 from trimtab.lab.costs.predict import level_now
 from trimtab.pulsar.model import Ints
@@ -49,13 +50,13 @@ def collected(
     written_s = sample.written_s[rows]
     age_s = np.maximum(written_s - b.started_s[who], 0.0)
     young = _YOUNG_POINTS * b.by_cores[who] / CORES * np.exp(-age_s / _YOUNG_S)
-    columns = np.zeros((rows.size, FIRST + sample.features.shape[1]))
+    columns = np.zeros((rows.size, FIRST + BESIDE))
     columns[:, COUNT] = 1.0
     columns[:, CPU] = filtered.own
     columns[:, CONCENTRATION] = sample.concentration[rows]
     columns[:, TIME] = written_s
     columns[:, NOISE] = young**2 + filtered.mixed
-    columns[:, FIRST:] = sample.features[rows]
+    columns[:, FIRST:] = sample.load[rows, :BESIDE]
     sums = b.open
     touched = np.zeros(len(sums), np.bool_)
     opened_s = sums[:, TIME] / np.maximum(sums[:, COUNT], 1.0)

@@ -66,9 +66,9 @@ class Brokers:
     #: (BLOCKS, columns) means over quiet stretches, and (columns,) the one that is open.
     blocks: Floats
     open: Floats
-    #: Filtered CPU and features, the variance of what is not explained of it, and of a window.
+    #: Filtered CPU and load, the variance of what is not explained of it, and of a window.
     level: Floats
-    level_features: Floats
+    level_load: Floats
     level_variance: Floats
     window_variance: Floats
     #: Windows in a row that contradict it, and the sum of what they miss.
@@ -168,7 +168,7 @@ def nothing_known(brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
         blocks=of_brokers(0.0, BLOCKS, _COLUMNS),
         open=of_brokers(0.0, _COLUMNS),
         level=of_brokers(np.nan),
-        level_features=of_brokers(0.0, COSTS_BEFORE.size),
+        level_load=of_brokers(0.0, COSTS_BEFORE.size + 1),
         level_variance=of_brokers(1e4),
         window_variance=of_brokers(4.0),
         doubts=of_brokers(0.0),
@@ -246,7 +246,7 @@ def unwatched(known: Knowledge) -> Knowledge:
 
 # What is known of brokers only as long as somebody looks.
 _PASSING = (
-    *("open", "level", "level_features", "level_variance", "doubts", "doubt", "unverified"),
+    *("open", "level", "level_load", "level_variance", "doubts", "doubt", "unverified"),
     *("others", "levels", "levels_s"),
 )
 # What is known of how brokers are measured, whoever their bundles are.

@@ -21,8 +21,9 @@ from trimtab.lab.costs.knowledge import (
     with_bundles,
 )
 from trimtab.lab.costs.level import FULL, Filtered, Sample, compared, levelled, usable, verified
-from trimtab.lab.costs.look import Look, Windows
-from trimtab.lab.costs.predict import by_traffic, predicted
+from trimtab.lab.costs.load import BESIDE, costs, load
+from trimtab.lab.costs.look import Look, Windows, has_measured
+from trimtab.lab.costs.predict import by_traffic, predicted, works
 from trimtab.lab.costs.resize import resized
 from trimtab.pulsar.model import Flags, Floats, Ints
 
@@ -50,12 +51,22 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     known = levelled(verified(_with_report(known, sample), filtered), sample, rows, filtered)
     known = jumped(collected(known, sample, rows, filtered, windows), filtered)
     known = drifted(known)
-    work = by_traffic(known)
+    work, beside = by_traffic(known), works(known) - by_traffic(known)
     known = placed(known, work)
     known = deviating(known, _window(known, look, sample, filtered), windows)
     known = with_new_bases(known, filtered.broker[filtered.is_jump])
     before, known = known, fitted(known)
-    return restated(before, known, (work, by_traffic(known)))
+    known = restated(before, known, (work, by_traffic(known)))
+    return _with_levels(known, works(known) - by_traffic(known) - beside)
+
+
+def _with_levels(known: Knowledge, beside: Floats) -> Knowledge:
+    """Return what is known with levels that what was learned of bundles, (n_bundles,), leaves."""
+    owner = known.bundles.owner
+    owned = np.flatnonzero(owner >= 0)
+    of_levels = known.brokers.level_load.copy()
+    of_levels[:, BESIDE] += _sums(owner[owned], beside[owned], len(of_levels))
+    return with_brokers(known, level_load=of_levels)
 
 
 def _window(known: Knowledge, look: Look, sample: Sample, filtered: Filtered) -> Window:
@@ -98,7 +109,7 @@ def _started(known: Knowledge, look: Look) -> Knowledge:
     started_s[fresh] = look.started_s[is_new]
     touched_s[fresh] = np.maximum(touched_s[fresh], look.started_s[is_new])
     level[fresh] = np.nan
-    sized = look.cores > 0
+    sized = (look.cores > 0) & has_measured(look.cpu)
     by_cores[who[sized]] = CORES / look.cores[sized]
     return with_brokers(
         known, started_s=started_s, touched_s=touched_s, level=level, by_cores=by_cores
@@ -190,16 +201,16 @@ def _with_report(known: Knowledge, sample: Sample) -> Knowledge:
 def _sample(known: Knowledge, look: Look) -> Sample:
     """Return what brokers used beside what their own reports list."""
     n = look.broker.size
-    load = features(look.counts)
-    sums = np.stack([_sums(look.report, each, n) for each in load.T], axis=1)
-    work = load @ np.exp(known.shared[:-1])
+    lines = load(known, look.bundle, look.counts)
+    sums = np.stack([_sums(look.report, each, n) for each in lines.T], axis=1)
+    work = lines @ costs(known)
     squares, total = _sums(look.report, work**2, n), _sums(look.report, work, n)
     return Sample(
         broker=look.broker,
         written_s=look.written_s,
         cpu=look.cpu,
         others=look.others,
-        features=sums,
+        load=sums,
         concentration=_divided(squares, total**2),
     )
 

@@ -12,6 +12,7 @@ from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.costs.knowledge import LAGS, LEVEL_STEP_S, Knowledge
 from trimtab.lab.costs.level import wandering
+from trimtab.lab.costs.load import BESIDE, costs, load
 from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 
 # Share of the variance of windows that lasts for more than one, so that no mean takes it away.
@@ -58,15 +59,14 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     source = known.bundles.owner[bundle]
     brokers = np.unique(np.concatenate((source, to)))
     brokers = brokers[brokers >= 0]
-    load = features(known.bundles.counts[bundle])
-    load = load * (1.0 + known.bundles.deviation[bundle])[:, None]
+    moved = load(known, bundle, known.bundles.counts[bundle])
     sign = (to == brokers[:, None]).astype(np.float64) - (source == brokers[:, None])
     now = carried(known)[brokers]
-    then = np.maximum(now + sign @ load, 0.0)
+    then = now + sign @ moved
     first, last = _usage(known, brokers, now), _usage(known, brokers, then)
     slopes = [end - begin for begin, end in zip(first[1:], last[1:], strict=True)]
     speed = last[3] * known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
-    work, moves = load @ np.exp(known.shared[:-1]), np.abs(sign)
+    work, moves = moved @ costs(known), np.abs(sign)
     each = work**2 * own_variance(known)[bundle]
     # What a bundle was measured to cost does not depend on what all bundles are taken to.
     untold = (moves @ (work * known.bundles.untold[bundle])) / np.maximum(moves @ work, 1e-9)
@@ -94,12 +94,11 @@ def unmoved(known: Knowledge, brokers: Ints, horizon_s: float) -> Predictions:
 
 
 def carried(known: Knowledge) -> Floats:
-    """Return the features of what brokers own, (n_brokers, 7), as bundles' traffic is now."""
+    """Return the load of what brokers own, (n_brokers, columns), as bundles' traffic is now."""
     bundles = known.bundles
-    load = features(bundles.counts)
-    owned = bundles.owner >= 0
-    n = len(known.broker_names)
-    columns = [np.bincount(bundles.owner[owned], each[owned], n) for each in load.T]
+    owned = np.flatnonzero(bundles.owner >= 0)
+    each, n = load(known, owned, bundles.counts[owned]), len(known.broker_names)
+    columns = [np.bincount(bundles.owner[owned], column, n) for column in each.T]
     return np.stack(columns, axis=1)
 
 
@@ -139,7 +138,7 @@ def by_work(known: Knowledge) -> Floats:
 def level_now(known: Knowledge) -> Floats:
     """Return the usage of brokers, (n_brokers,) percent: measured, and moved on with traffic."""
     everyone = np.arange(len(known.broker_names))
-    then = _usage(known, everyone, known.brokers.level_features)[0]
+    then = _usage(known, everyone, known.brokers.level_load)[0]
     now = _usage(known, everyone, carried(known))[0]
     others = np.nan_to_num(known.brokers.others)
     return np.clip(known.brokers.level + others + now - then, 0.0, 100.0)
@@ -167,11 +166,14 @@ def level_variance(known: Knowledge, brokers: Ints) -> Floats:
     return np.asarray(measured + wandering(np.maximum(silent_s, 0.0)))
 
 
-def _usage(known: Knowledge, brokers: Ints, load: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _usage(known: Knowledge, brokers: Ints, of: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return what a load takes: points, slopes by the shared costs and by the slowness, by work."""
     speed = known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
-    parts = load * np.exp(known.shared[:-1]) * speed[:, None]
-    work = parts.sum(axis=1)
+    parts = of * costs(known) * speed[:, None]
+    work, by_traffic = np.maximum(parts.sum(axis=1), 0.0), parts[:, :BESIDE]
+    # What bundles take beside it goes with what all of their traffic costs.
+    beside = np.divide(work, by_traffic.sum(axis=1), out=np.ones_like(work), where=work > 0)
+    parts = by_traffic * beside[:, None]
     curve = curved(work, float(known.shared[-1]))
     shared = np.column_stack((curve.slope[:, None] * parts, curve.by_exponent))
     return curve.cpu, shared, curve.slope * work, curve.slope
