@@ -45,14 +45,10 @@ WAYS = {
     "brokers of exponent 0.85": {"exponent": 0.85},
 }
 _SCENARIOS = ("S08", "S15")
-#: Ways of those that are looked at for longer before anything moves, and for how long, minutes.
-_LONG_WAYS = ("reports as they are", "and other processes measured")
-_LEARNED = {"an hour": 60, "a day": 24 * 60, "three days": 3 * 24 * 60}
-_LONGEST = {"S08": 3 * 24 * 60, "S15": 24 * 60}
-# Minutes in which bundles move then.
-_MOVING_MIN = 120
-# Seeds of the laboratory, and those of them that are looked at for longer.
-_SEEDS, _LONG_SEEDS = 6, 2
+# Minutes for which nothing moves where a day is watched first, and in which bundles move then.
+_DAY_MIN, _MOVING_MIN = 24 * 60, 120
+# Seeds of the laboratory.
+_SEEDS = 6
 
 
 _HEADS = (
@@ -141,33 +137,15 @@ def _recorded_rows(document: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def of_laboratory(seeds: Sequence[int]) -> str:
-    """Return the table of the laboratory."""
+def of_laboratory(seeds: Sequence[int], **times: int) -> str:
+    """Return the table of the laboratory, with moves at other times than a trial's if asked."""
     rows = [
-        ((scenario, words), [Trial(scenario, seed, **options) for seed in seeds])  # type: ignore[arg-type]  # by name
+        ((scenario, words), [Trial(scenario, seed, **options, **times) for seed in seeds])  # type: ignore[arg-type]  # by name
         for scenario in _SCENARIOS
         for words, options in WAYS.items()
     ]
     heads = ("scenario", "looked at as", *_HEADS)
     return "\n" + table(heads, _rows(rows)) + "\n"
-
-
-def of_long_learning(seeds: Sequence[int]) -> str:
-    """Return the table of moves that begin after some time in which nothing moved."""
-    rows = [
-        ((scenario, words, learned), [_long(scenario, seed, words, minutes) for seed in seeds])
-        for scenario in _SCENARIOS
-        for words in _LONG_WAYS
-        for learned, minutes in _LEARNED.items()
-        if minutes <= _LONGEST[scenario]
-    ]
-    heads = ("scenario", "looked at as", "for", *_HEADS)
-    return "\n" + table(heads, _rows(rows)) + "\n"
-
-
-def _long(scenario: str, seed: int, words: str, begin_min: int) -> Trial:
-    minutes = begin_min + _MOVING_MIN
-    return Trial(scenario, seed, **WAYS[words], begin_min=begin_min, minutes=minutes)  # type: ignore[arg-type]  # by name
 
 
 def _rows(rows: Sequence[tuple[tuple[str, ...], list[Trial]]]) -> list[tuple[str, ...]]:
@@ -221,23 +199,21 @@ def _held(missed: np.ndarray[Any, Any], deviation: np.ndarray[Any, Any]) -> str:
 
 def of_seeds(commit: str) -> str:
     """Return the sentence on the seeds, which a commit draws."""
-    seeds = drawn(commit, _SEEDS)
-    return (
-        f"The seeds are {', '.join(map(str, seeds))}, the first {_LONG_SEEDS} for longer learning: "
-        f"commit `{commit}` froze what is measured, and its name drew them.\n"
-    )
+    seeds = ", ".join(map(str, drawn(commit, _SEEDS)))
+    return f"The seeds are {seeds}; the name of commit `{commit}` drew them, which froze the model.\n"
 
 
 def main(arguments: list[str]) -> int:
     """Write the page, part by part, with the seeds that the name of a commit draws."""
     (commit,) = arguments
     seeds = drawn(commit, _SEEDS)
+    after_a_day = {"begin_min": _DAY_MIN, "minutes": _DAY_MIN + _MOVING_MIN}
     for name, measured in (
         ("seeds", partial(of_seeds, commit)),
         ("real moves", of_real_moves),
         ("recorded moves", of_recorded_moves),
         ("laboratory", partial(of_laboratory, seeds)),
-        ("long learning", partial(of_long_learning, seeds[:_LONG_SEEDS])),
+        ("after a day", partial(of_laboratory, seeds, **after_a_day)),
         ("recordings", of_recordings),
     ):
         if not part(name).search(PAGE.read_text(encoding="utf-8")):

@@ -45,6 +45,9 @@ _STEP_SHARE = 0.25
 _SURPRISE_MAX = 12.0
 _SURPRISES = 3.0
 _BASE_ANEW = 100.0
+# What is off in a window is alike in many in a row, and goes with traffic that is not told apart:
+# it counts as so many times the noise that it is.
+_ALIKE = 3.0
 # Share of a new square in the variance of noise, bounds of the square, and the least variance.
 _NOISE_SHARE = 0.03
 _NOISE_BOUNDS = (0.05, 9.0)
@@ -145,7 +148,7 @@ def _updated(known: Knowledge, mixed: _Mixed) -> Knowledge:
     covariance: Floats = of.covariance[who].astype(np.float64)
     follows = np.einsum("bij,bj->bi", covariance, slopes)
     known_by = np.einsum("bi,bi->b", slopes, follows)
-    variance = known_by + noise
+    variance = known_by + _ALIKE * noise
     is_odd = missed**2 > _SURPRISE_MAX * variance
     gain = np.where(is_odd[:, None], 0.0, follows / variance[:, None])
     mean = of.mean[who] + gain * missed[:, None]

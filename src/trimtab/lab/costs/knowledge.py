@@ -259,7 +259,7 @@ REST_MEASURED = (1.0, 2.0)
 # Deviations of logarithms: of all costs together, of each, and of the exponent.
 _SCALE_BEFORE = 1.5
 _EACH_BEFORE = np.array((1.0, 1.0, 1.0, 1.0, 1.0, 0.7, 0.7))
-_EXPONENT_BEFORE = 0.15
+_EXPONENT_BEFORE = 0.2
 # Changes that the deviation of bundles is taken to have been learned from.
 _CHANGES_BEFORE = 60.0
 

@@ -16,7 +16,7 @@ from trimtab.lab.costs.load import BESIDE, costs, load
 from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 
 # Share of the variance of windows that lasts for more than one, so that no mean takes it away.
-_UNSTEADY = 0.4
+_UNSTEADY = 0.5
 # Least of the variance of a bundle's deviation that is left: traffic that varies tells what more
 # of it costs, and that is not what all of it does.
 _UNTOLD_MIN = 0.12
