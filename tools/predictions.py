@@ -200,7 +200,7 @@ def _held(missed: np.ndarray[Any, Any], deviation: np.ndarray[Any, Any]) -> str:
 def of_seeds(commit: str) -> str:
     """Return the sentence on the seeds, which a commit draws."""
     seeds = ", ".join(map(str, drawn(commit, _SEEDS)))
-    return f"The seeds are {seeds}; the name of commit `{commit}` drew them, which froze the model.\n"
+    return f"The seeds are {seeds}: the name of commit `{commit}`, which froze this, drew them.\n"
 
 
 def main(arguments: list[str]) -> int:

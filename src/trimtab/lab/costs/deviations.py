@@ -207,7 +207,7 @@ def placed(known: Knowledge, work: Floats) -> Knowledge:
     is_gone = there & (owner[of.place] != everyone) if owner.size else there
     has_place = np.zeros(owner.size, np.bool_)
     has_place[of.place[there & ~is_gone]] = True
-    fresh = _heaviest(owner, work)
+    fresh = _heaviest(owner, work, _able(of, owner, work, has_place))
     fresh = fresh[~has_place[fresh]]
     of = _without(of, is_gone)
     if fresh.size:
@@ -215,10 +215,20 @@ def placed(known: Knowledge, work: Floats) -> Knowledge:
     return known if of is known.deviations else dataclasses.replace(known, deviations=of)
 
 
-def _heaviest(owner: Ints, work: Floats) -> Ints:
-    """Return the bundles that are among the heaviest of their owner, those first."""
-    order = np.lexsort((-work, owner))
-    order = order[(owner[order] >= 0) & (work[order] > 0)]
+def _able(of: Deviations, owner: Ints, work: Floats, has_place: Flags) -> Ints:
+    """Return the bundles that may be among the heaviest of their owner, at little cost.
+
+    Those that have places, and those that are no lighter than the lightest of these.
+    """
+    is_mine = (of.place >= 0) & has_place[of.place] if work.size else of.place >= 0
+    lightest = np.where(is_mine, work[of.place], 0.0).min(axis=1) if work.size else np.zeros(0)
+    owned = np.flatnonzero((owner >= 0) & (work > 0))
+    return owned[has_place[owned] | (work[owned] >= lightest[owner[owned]])]
+
+
+def _heaviest(owner: Ints, work: Floats, able: Ints) -> Ints:
+    """Return those of some bundles that are among the heaviest of their owner, those first."""
+    order = able[np.lexsort((-work[able], owner[able]))]
     rank = np.arange(order.size) - np.searchsorted(owner[order], owner[order])
     return np.asarray(order[rank < HEAVIEST])
 

@@ -23,7 +23,7 @@ from trimtab.lab.costs.knowledge import (
 from trimtab.lab.costs.level import FULL, Filtered, Sample, compared, levelled, usable, verified
 from trimtab.lab.costs.load import BESIDE, costs, load
 from trimtab.lab.costs.look import Look, Windows, has_measured
-from trimtab.lab.costs.predict import by_traffic, predicted, works
+from trimtab.lab.costs.predict import predicted
 from trimtab.lab.costs.resize import resized
 from trimtab.pulsar.model import Flags, Floats, Ints
 
@@ -51,13 +51,16 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     known = levelled(verified(_with_report(known, sample), filtered), sample, rows, filtered)
     known = jumped(collected(known, sample, rows, filtered, windows), filtered)
     known = drifted(known)
-    work, beside = by_traffic(known), works(known) - by_traffic(known)
+    each = features(known.bundles.counts)
+    work = each @ np.exp(known.shared[:-1])
+    beside = work * known.bundles.deviation
     known = placed(known, work)
     known = deviating(known, _window(known, look, sample, filtered), windows)
     known = with_new_bases(known, filtered.broker[filtered.is_jump])
     before, known = known, fitted(known)
-    known = restated(before, known, (work, by_traffic(known)))
-    return _with_levels(known, works(known) - by_traffic(known) - beside)
+    works = work, each @ np.exp(known.shared[:-1])
+    known = restated(before, known, works)
+    return _with_levels(known, works[1] * known.bundles.deviation - beside)
 
 
 def _with_levels(known: Knowledge, beside: Floats) -> Knowledge:

@@ -172,7 +172,8 @@ def _usage(known: Knowledge, brokers: Ints, of: Floats) -> tuple[Floats, Floats,
     parts = of * costs(known) * speed[:, None]
     work, by_traffic = np.maximum(parts.sum(axis=1), 0.0), parts[:, :BESIDE]
     # What bundles take beside it goes with what all of their traffic costs.
-    beside = np.divide(work, by_traffic.sum(axis=1), out=np.ones_like(work), where=work > 0)
+    total = by_traffic.sum(axis=1)
+    beside = np.divide(work, total, out=np.ones_like(work), where=total > 0)
     parts = by_traffic * beside[:, None]
     curve = curved(work, float(known.shared[-1]))
     shared = np.column_stack((curve.slope[:, None] * parts, curve.by_exponent))

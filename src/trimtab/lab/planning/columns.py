@@ -17,7 +17,6 @@ from trimtab.lab.costs.predict import (
     level_now,
     level_variance,
     own_variance,
-    works,
 )
 from trimtab.pulsar.model import Floats, Ints
 
@@ -97,7 +96,7 @@ def learned_cpu(known: Knowledge) -> Column:
         deviation=np.sqrt(variance),
         spread=np.zeros(variance.size),
         speed=quick * slope,
-        cost=np.where(bundles.owner >= 0, works(known), 0.0),
+        cost=np.where(bundles.owner >= 0, by_traffic * (1.0 + bundles.deviation), 0.0),
         doubts=Doubts(
             following=share,
             covariance=known.covariance[:-1, :-1],

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from trimtab.lab.costs.knowledge import with_bundles
-from trimtab.lab.costs.load import costs
+from trimtab.lab.costs.load import by_traffic_alone, costs
 from trimtab.lab.costs.look import has_measured
 from trimtab.lab.costs.predict import by_work, carried
 from trimtab.lab.steering.foresight.memory import Excursions, Memory
@@ -96,7 +96,7 @@ def _patience_s(past: Floats) -> float:
 
 def _surplus(memory: Memory) -> Floats:
     """Return the points by which the newest traffic takes more than the usual, (n_brokers,)."""
-    known = memory.known
+    known = by_traffic_alone(memory.known)
     now, usual = (
         carried(with_bundles(known, counts=counts)) for counts in (memory.rates[-1], memory.robust)
     )
