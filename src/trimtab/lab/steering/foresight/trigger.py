@@ -9,7 +9,7 @@ import numpy as np
 
 from trimtab.lab.costs import Knowledge
 from trimtab.lab.costs.knowledge import with_bundles
-from trimtab.lab.costs.predict import by_traffic
+from trimtab.lab.costs.predict import works
 from trimtab.lab.steering.foresight.excursions import young
 from trimtab.lab.steering.foresight.memory import Memory, Mood, Picture
 from trimtab.lab.steering.foresight.settings import Settings
@@ -187,7 +187,7 @@ def _held(
         return "a broker has just gone or come back: what it left is placed by lookups first"
     if settings.robust:
         newest = with_bundles(believed, counts=memory.rates[-1])
-        now, filtered = float(by_traffic(newest).sum()), float(by_traffic(believed).sum())
+        now, filtered = float(works(newest).sum()), float(works(believed).sum())
         if abs(now - filtered) > _RAMP * max(now, filtered) and now + filtered > 1.0:
             return "the traffic of the whole cluster is changing"
     if not settings.patience or peak >= _BURST_FULL:
