@@ -72,6 +72,29 @@ def test_all_bundles_together_cost_what_they_do(seed: int) -> None:
     )
 
 
+@pytest.mark.parametrize("seed", [500_003, 500_004])
+def test_draws_differ_by_as_much_as_they_miss_of_heavy_bundles(seed: int) -> None:
+    # Many windows: what one misses the next one misses in part.
+    cluster, balancer = sizes.cluster_of(seed)
+    world = drawn(cluster, seed)
+    nights = sizes.recorded(world, balancer, cluster, 14)
+    measured = Measured(host_s=60.0, stats_s=60.0, write_quorum=2.0)
+    known = known_costs(nights, Windows(60.0, 60.0))
+    again = [
+        rebuilt(each, measured, known=costs) for each, costs in zip(nights, known, strict=True)
+    ]
+    served, physics = again[0].served, cluster.parameters.physics
+    real = physics_work(
+        physics_costs(world.bundles, physics), served.rate_in, served.rate_out
+    ).mean(axis=0)
+    heavy = np.argsort(-real)[:8]
+    draws = np.stack([served.work(each).mean(axis=0) for each in costs_by_usage(again, 8)[0]])
+    off = np.log(draws / draws.sum(axis=1, keepdims=True)) - np.log(real / real.sum())
+
+    missed = np.sqrt((off.mean(axis=0)[heavy] ** 2).mean())
+    assert missed < 2.5 * np.sqrt(off.var(axis=0)[heavy].mean())
+
+
 def test_a_minute_of_another_process_changes_little(plain: tuple[Rebuilt, float]) -> None:
     again, real = plain
     usage = again.used.usage.copy()

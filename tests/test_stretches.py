@@ -67,23 +67,23 @@ class Cut:
 
 
 @contextmanager
-def replayed_by(replay: Any, *, ahead: bool) -> Iterator[None]:
+def replayed_by(replay: Any, *, cores: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diagnosis, "recompute", replay)
-        patch.setattr(recomputing, "_is_alone", lambda spark: not ahead)
+        patch.setattr(recomputing, "_cores", lambda spark: cores)
         yield
 
 
 def check(night: Path, folder: Path, tries: int) -> None:
     """Hold explanations of cut tenures against that of the uncut one, byte for byte."""
-    with replayed_by(partial(recompute, cuts=()), ahead=False):
+    with replayed_by(partial(recompute, cuts=()), cores=1):
         trimtab.explain(night, output=folder / "whole")
     whole = tree(folder / "whole")
     assert {"findings.json", "report.html"} <= whole.keys()
     assert any(name.startswith("tables/replayed_rounds") for name in whole)
     for seed in range(tries):
         cut = Cut(count=(1, 25, 6, 60)[seed % 4], seed=seed)
-        with replayed_by(cut, ahead=bool(seed % 2)):
+        with replayed_by(cut, cores=1 + seed % 4):
             trimtab.explain(night, output=folder / "cut")
         assert max(cut.stretches) > 1
         again = tree(folder / "cut")

@@ -56,7 +56,9 @@ def write(brokers: int, minutes: int, night: Recorded) -> None:
     options = replace(_QUIET, cluster=night.name, begin=night.begin)
     run = record(drawn(drawn_from, seed), balancer, drawn_from.parameters, night.folder, options)
     spoil(night.folder, night.spoilt)
-    truth = {"moves": int((run.moves.round >= 0).sum()), "orders": run.counts.get("unloads", 0)}
+    orders = run.counts.get("unloads", 0)
+    # Here no unload fails: one whose bundle nobody had taken when the night ended is a move, too.
+    truth = {"moves": orders, "orders": orders}
     file = truth_of(night)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(truth) + "\n", encoding="utf-8")

@@ -6,6 +6,7 @@ Which of them is read is not decided here.
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import zlib
 from collections.abc import Mapping
@@ -15,8 +16,10 @@ from typing import IO
 from trimtab.files.places import readable
 
 _CHUNK_SIZE = 1 << 20
-#: Bytes at the head of logs that may be the same one; a time must stand in them.
-_HEAD = 256
+#: Bytes at the head of logs that may be the same one, and of these those in which a time must
+#: stand: brokers of a cluster write the same at first.
+_HEAD = 1 << 14
+_TIMED = 256
 _TIME = re.compile(rb"\d\d:\d\d:\d\d|\d{13}")
 _GZIP_MAGIC = b"\x1f\x8b"
 _UNREADABLE = (OSError, EOFError, zlib.error)
@@ -45,21 +48,26 @@ def same_logs(logs: Mapping[str, Path]) -> dict[str, str]:
 
     One that was copied while it was written is the beginning of the other.
     """
-    heads: dict[bytes, list[str]] = {}
-    for name, path in sorted(logs.items()):
-        if head := _head(path):
-            heads.setdefault(head, []).append(name)
+    heads = {name: head for name, path in sorted(logs.items()) if (head := _head(path))}
+    # In their order all that begin with a head come right behind it.
+    alike: set[str] = set()
+    first = next(iter(heads), "")
+    for name in sorted(heads, key=heads.__getitem__):
+        if name != first and heads[name].startswith(heads[first]):
+            alike |= {first, name}
+        else:
+            first = name
+    sizes = {name: _size(logs[name]) for name in alike}
     copies: dict[str, str] = {}
-    for names in heads.values():
-        # The longest first, and of two that are the same the first by name.
-        sizes = {name: _size(logs[name]) for name in names} if len(names) > 1 else {}
-        kept: list[str] = []
-        for name in sorted(sizes, key=lambda it: (-sizes[it], it)):
-            longer = next((it for it in kept if _is_beginning(logs[name], logs[it])), None)
-            if longer is None:
-                kept.append(name)
-            else:
-                copies[name] = longer
+    # The longest first, and of two that are the same the first by name.
+    kept: list[str] = []
+    for name in sorted(sizes, key=lambda it: (-sizes[it], it)):
+        longer = (it for it in kept if heads[it].startswith(heads[name]))
+        longest = next((it for it in longer if _is_beginning(logs[name], logs[it])), None)
+        if longest is None:
+            kept.append(name)
+        else:
+            copies[name] = longest
     return copies
 
 
@@ -76,13 +84,15 @@ def _head(path: Path) -> bytes:
             head = file.read(_HEAD)
     except _UNREADABLE:
         return b""
-    return head if len(head) == _HEAD and _TIME.search(head) else b""
+    return head if len(head) >= _TIMED and _TIME.search(head[:_TIMED]) else b""
 
 
 def _size(path: Path) -> int:
     """Return the bytes of a log, unpacked; 0 for one that cannot be read to its end."""
     try:
         with _opened(path) as file:
+            if not isinstance(file, gzip.GzipFile):
+                return file.seek(0, os.SEEK_END)
             return sum(map(len, iter(lambda: file.read(_CHUNK_SIZE), b"")))
     except _UNREADABLE:
         return 0

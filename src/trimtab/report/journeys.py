@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from trimtab.report.brokers import Brokers
 from trimtab.report.input import Fields, anchors, entries, name, names, text, whole
-from trimtab.report.moves import Line, Move, evidence_of
+from trimtab.report.moves import Line, Move, last_line_of
 from trimtab.report.verdicts import SIGNS, Tone
 from trimtab.report.words import clock, count, lasting, moment, number, percent
 
@@ -325,7 +325,7 @@ def _beside_moves(findings: Sequence[Fields], moves: Sequence[Move], night: _Nig
             tone="",
             label="",
             anchor=night.finding_anchors.get(text(each, "id"), ""),
-            line=next(iter(reversed(evidence_of(each))), None),
+            line=last_line_of(each),
         )
         for each in findings
         if (text(each, "id"), text(each, "code")) not in in_steps

@@ -100,10 +100,16 @@ class Move:
 
 def evidence_of(fields: Fields) -> tuple[Line, ...]:
     """Read the lines that prove something."""
-    return tuple(
-        Line(text(each, "file"), whole(each, "line"), text(each, "text"))
-        for each in entries(fields, "evidence")
-    )
+    return tuple(map(_line, entries(fields, "evidence")))
+
+
+def last_line_of(fields: Fields) -> Line | None:
+    """Read the last of the lines that prove something; None if there is none."""
+    return next(map(_line, entries(fields, "evidence")[-1:]), None)
+
+
+def _line(fields: Fields) -> Line:
+    return Line(text(fields, "file"), whole(fields, "line"), text(fields, "text"))
 
 
 def recomputed_of(fields: Fields) -> Recomputed:

@@ -64,11 +64,14 @@ def _is_cold(night: Night, logged: Round, broker: str) -> bool:
     state = logged.brokers[broker]
     if state.smoothed is None:
         return False
-    has_cpu = _has_cpu(night, broker, logged.time)
-    if has_cpu is None:
-        return 0 <= state.smoothed < _SAMPLED_MIN
+    is_nothing = 0 <= state.smoothed < _SAMPLED_MIN
     # What the JVM says of its memory stands in the score meanwhile; with a history it does not.
-    return not has_cpu and state.usage is not None and abs(state.smoothed - state.usage) < _NEAR
+    is_usage = state.usage is not None and abs(state.smoothed - state.usage) < _NEAR
+    # Of most brokers neither holds, and to look for their reports is what takes time.
+    if not is_nothing and not is_usage:
+        return False
+    has_cpu = _has_cpu(night, broker, logged.time)
+    return is_nothing if has_cpu is None else is_usage and not has_cpu
 
 
 def _has_cpu(night: Night, broker: str, time: datetime) -> bool | None:

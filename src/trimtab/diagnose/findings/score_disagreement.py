@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,8 +102,7 @@ def _swapped(shedder: Floats, placer: Floats) -> tuple[tuple[int, int] | None, i
     for i in order:
         while shedder[i] - shedder[order[len(cooler)]] >= APART:
             insort(cooler, float(placer[order[len(cooler)]]))
-        score = float(placer[i])
-        count += len(cooler) - bisect_left(cooler, APART, key=lambda each: each - score)
+        count += len(cooler) - _at_least(cooler, float(placer[i]))
     if not count:
         return None, 0
     turned = (
@@ -113,6 +112,17 @@ def _swapped(shedder: Floats, placer: Floats) -> tuple[tuple[int, int] | None, i
     )
     pairs = ((i, int(np.argmax(row))) for i, row in enumerate(turned) if row.any())
     return next(pairs, None), count
+
+
+def _at_least(cooler: Sequence[float], score: float) -> int:
+    """Return the position of the first of ascending scores that is clearly above a score."""
+    at = bisect_left(cooler, score + APART)
+    # A sum and a difference may be rounded to two sides of the bar.
+    while at > 0 and cooler[at - 1] - score >= APART:
+        at -= 1
+    while at < len(cooler) and cooler[at] - score < APART:
+        at += 1
+    return at
 
 
 def _named(gaps: Floats) -> list[int]:

@@ -1,16 +1,17 @@
 """Replays every tenure of leadership on Spark: tables in, tables out.
 
 A tenure is one task, or several if it is long: it is cut into stretches by the size of the work,
-and what the leader knows by the end of one is handed to the next.  Where several cores are, that
-is found out first, without deciding more than it takes, and each stretch is decided meanwhile.
+and what the leader knows by the end of one is handed to the next.  Where several cores are, what
+it knows further on is found out first, without deciding more than it takes, and decisions begin
+there, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -38,6 +39,14 @@ class _Place:
     folder_and_cluster: tuple[Path, str]
     tenure: Tenure
     logged: Sequence[Span]
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """Stretches of a tenure that are decided one after the other."""
+
+    #: What the leader knows, and the next stretch.
+    at: Item
 
 
 def recompute(
@@ -73,35 +82,18 @@ def recompute(
 
 
 def _whole(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
-    """Return the tables of each stretch of a tenure."""
-    return (_in_turn if _is_alone(spark) else _ahead)(spark, place, drawn)
+    """Return the tables of each stretch of a tenure.
 
-
-def _is_alone(spark: Runner) -> bool:
-    """Return whether nothing can be done beside anything."""
-    return isinstance(spark, Here) or cores_of(spark) == 1
-
-
-def _in_turn(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
-    """Decide one stretch after the other."""
+    A lane decides one stretch after the other.  Where there are more cores, the leader is followed
+    ahead of the lane, and another lane begins where both will end at about the same time.
+    """
     count = len(drawn.stretches)
+    played: dict[int, Played] = {}
+    lane_of: dict[int, _Lane] = {}
 
     def play(item: Item) -> tuple[Played, bytes | None]:
         tables, now = _played(place, drawn, item)
         return tables, checkpoint(now) if item[1] + 1 < count else None
-
-    played, known = [], None
-    for number in range(count):
-        ((tables, known),) = results(spark, play, [(known, number)])
-        played.append(tables)
-    return played
-
-
-def _ahead(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
-    """Decide stretches while it is found out what the leader knew as the next one began."""
-
-    def play(item: Item) -> Played:
-        return _played(place, drawn, item)[0]
 
     def go(item: Item) -> bytes:
         told = script(place.folder_and_cluster, place.tenure, drawn, item[1], place.logged)
@@ -109,15 +101,32 @@ def _ahead(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
         follow(now, told)
         return checkpoint(now)
 
-    count, known = len(drawn.stretches), None
-    playing: list[Future[list[Played]]] = []
-    with threads(spark, count) as pool:
-        for number in range(count):
-            item: Item = known, number
-            playing.append(pool.submit(results, spark, play, [item]))
-            if number + 1 < count:
-                (known,) = results(spark, go, [item])
-        return [each.result()[0] for each in playing]
+    def decide(lane: _Lane) -> None:
+        # One thread alone is the first to put itself down for a stretch.
+        while (number := lane.at[1]) < count and lane_of.setdefault(number, lane) is lane:
+            ((played[number], known),) = results(spark, play, [lane.at])
+            lane.at = known, number + 1
+
+    last, cores = _Lane((None, 0)), _cores(spark)
+    at = last.at
+    with threads(spark, cores) as pool:
+        deciding = [pool.submit(decide, last)]
+        while len(deciding) < cores and at[1] + 1 < count:
+            (known,) = results(spark, go, [at])
+            # What is decided up to here by now need not be followed.
+            at = max((known, at[1] + 1), last.at, key=itemgetter(1))
+            are_left = cores - len(deciding)
+            if (at[1] - last.at[1]) * are_left >= count - at[1]:
+                last = _Lane(at)
+                deciding.append(pool.submit(decide, last))
+        for each in deciding:
+            each.result()
+    return [played[number] for number in range(count)]
+
+
+def _cores(spark: Runner) -> int:
+    """Return how many stretches can be decided at a time."""
+    return 1 if isinstance(spark, Here) else cores_of(spark)
 
 
 def _played(place: _Place, drawn: Outline, item: Item) -> tuple[Played, Replaying]:

@@ -31,10 +31,13 @@ _NOISE = 1.5
 _CHANGE = 0.3
 # Degrees of freedom of Student's distribution: what other processes take at times counts little.
 _FREEDOM = 4.0
+# Median of the square of what is normally distributed; deviations beyond which no window counts for
+# how alike two in a row are, and the most that these are.
+_MEDIAN_SQUARE, _FAR, _ALIKE_MAX = 0.455, 3.0, 0.9
 # Moments of a window at which its traffic is looked at.
 _MOMENTS = 4
 # Windows that are used at most, and multiplications that their matrix may take.
-_WINDOWS_MAX, _PRODUCTS_MAX = 1200, 2e8
+_WINDOWS_MAX, _PRODUCTS_MAX = 6000, 2e8
 # Steps at most, of the most probable costs and of each draw, and the gain below which they end.
 _STEPS, _STEPS_OF_DRAW, _GAIN = 12, 8, 1e-3
 _STEP_MIN = 1e-3
@@ -172,7 +175,10 @@ class _Modelled(NamedTuple):
 def _windows(nights: Sequence[Rebuilt], places: Sequence[_Place]) -> _Windows:
     """Return windows that were told in all nights, some of them where they are many."""
     n_bundles = max(len(night.world.bundles.names) for night in nights)
-    most = int(min(_WINDOWS_MAX, max(WINDOWS_MIN, np.sqrt(_PRODUCTS_MAX / max(1, n_bundles)))))
+    n = max(1, n_bundles)
+    most = int(
+        min(_WINDOWS_MAX, max(WINDOWS_MIN, np.sqrt(_PRODUCTS_MAX / n), _PRODUCTS_MAX / n**2))
+    )
     parts = [
         _windows_of(night, place, most // len(nights))
         for night, place in zip(nights, places, strict=True)
@@ -269,8 +275,11 @@ class _Fit:
         self.windows, self.before = windows, before
         nothing = np.zeros(before.n)
         goal = _Goal(nothing, windows.cpu, windows.variance, is_robust=True)
-        self._likeliest = self._nearest(goal, nothing, _STEPS)
-        self._deviation = np.sqrt(goal.weighed(self._modelled(self._likeliest).cpu))
+        first = self._nearest(goal, nothing, _STEPS)
+        variance = _in_a_row(goal, self._modelled(first).cpu, windows.broker)
+        goal = _Goal(nothing, windows.cpu, variance, is_robust=False)
+        self._likeliest = self._nearest(goal, first, _STEPS)
+        self._deviation = np.sqrt(variance)
 
     def drawn(self, random: np.random.Generator) -> Floats:
         """Return a point that accounts for usage with drawn errors, from a drawn one."""
@@ -331,6 +340,22 @@ class _Fit:
         to = windows.moment // _MOMENTS, SHARED + 2 * n_brokers + windows.bundle
         np.add.at(slopes, to, each)
         return _Modelled(mean(cpu), slopes)
+
+
+def _in_a_row(goal: _Goal, cpu: Floats, broker: Ints) -> Floats:
+    """Return the variance of windows as it shows beside a fit, (n_windows,).
+
+    What one window misses the next one misses in part, so that many tell less than as many that
+    have nothing to do with each other: the variance is that of a mean of windows in a row.
+    """
+    square = (goal.cpu - cpu) ** 2 / goal.variance
+    scale = max(1.0, float(np.median(square)) / _MEDIAN_SQUARE)
+    off = np.clip((goal.cpu - cpu) / np.sqrt(scale * goal.variance), -_FAR, _FAR)
+    pairs = broker[1:] == broker[:-1]
+    alike = float((off[1:] * off[:-1])[pairs].sum()) / max(1e-9, float((off[1:] ** 2)[pairs].sum()))
+    alike = min(max(0.0, alike), _ALIKE_MAX)
+    weighed = goal._replace(variance=scale * goal.variance).weighed(cpu)
+    return np.asarray(weighed * (1.0 + alike) / (1.0 - alike))
 
 
 def _step(off: Floats, missed: Floats, slopes: Floats, variance: Floats) -> Floats:
