@@ -95,7 +95,7 @@ fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says no
 
 .PHONY: predictions
 predictions: $(READY) ## rewrite docs/predictions.md: what moves were predicted to do, and did
-	@$(RUN) tools.predictions
+	@$(RUN) tools.predictions $(or $(COMMIT),$(shell git rev-parse --short=12 HEAD))
 
 .PHONY: precision
 precision: $(READY) ## rewrite docs/precision.md: every cause planted, and how often it is found (ten minutes)

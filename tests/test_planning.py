@@ -162,7 +162,7 @@ def test_bundles_that_peak_at_different_hours_belong_together() -> None:
 def test_a_recording_of_days_tells_the_hours_to_come() -> None:
     known = known_cluster()
     now = snapshot_of(known)
-    work = loads(known, known.bundles.counts)
+    work = loads(known, np.arange(len(known.bundle_names)), known.bundles.counts)
     # One bundle of the first broker has its noon eighteen hours ahead, ten times what it takes now.
     hourly = np.repeat(work[:, None], 48, axis=1)
     hourly[0, [18, 42]] *= 10.0

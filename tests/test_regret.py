@@ -54,7 +54,8 @@ def _evidence() -> Evidence:
             np.tile(np.arange(_RATES.size), time_s.size),
             np.stack((rows, 0.0 * rows, 100.0 * rows, 0.0 * rows), axis=1),
             np.ones(count),
-            np.ones(count),
+            # So many that no batch of one fills up: what more traffic takes is what all of it does.
+            np.full(count, 50.0),
             np.zeros(count, np.bool_),
         ),
         owners=Owners(

@@ -1,7 +1,9 @@
 """Write the measured tables of docs/predictions.md: recordings, real moves and the laboratory.
 
 The recordings are those that ship; in the laboratory bundles are moved at random, and what was
-predicted is held against the truth.
+predicted is held against the truth, on seeds that the name of a commit draws.
+
+python -m tools.predictions COMMIT
 """
 
 from __future__ import annotations
@@ -9,13 +11,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tools.catalogue import table
+from tools.judge.seeds import drawn
 from tools.real_moves import RealMove, real_moves
 from tools.recorded_moves import recorded_moves
 from trimtab.ingest.recording import open_recording
@@ -40,6 +45,20 @@ WAYS = {
     "brokers of exponent 0.85": {"exponent": 0.85},
 }
 _SCENARIOS = ("S08", "S15")
+# Minutes for which nothing moves where a day is watched first, and in which bundles move then.
+_DAY_MIN, _MOVING_MIN = 24 * 60, 120
+# Seeds of the laboratory.
+_SEEDS = 6
+
+
+_HEADS = (
+    "brokers",
+    "level off, %",
+    "change off, median %: model, share",
+    "predicted / true change",
+    "change held by 50, 80, 90 %",
+    "level held by 50, 80, 90 %",
+)
 
 
 def part(name: str) -> re.Pattern[str]:
@@ -118,26 +137,29 @@ def _recorded_rows(document: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def of_laboratory(seeds: Sequence[int]) -> str:
-    """Return the table of the laboratory."""
-    heads = (
-        "scenario",
-        "looked at as",
-        "brokers",
-        "level off, %",
-        "change off, median %: model, share",
-        "predicted / true change",
-        "change held by 50, 80, 90 %",
-        "level held by 50, 80, 90 %",
-    )
-    return "\n" + table(heads, _laboratory_rows(seeds)) + "\n"
+def of_laboratory(seeds: Sequence[int], **times: int) -> str:
+    """Return the table of the laboratory, with moves at other times than a trial's if asked."""
+    rows = [
+        ((scenario, words), [Trial(scenario, seed, **options, **times) for seed in seeds])  # type: ignore[arg-type]  # by name
+        for scenario in _SCENARIOS
+        for words, options in WAYS.items()
+    ]
+    heads = ("scenario", "looked at as", *_HEADS)
+    return "\n" + table(heads, _rows(rows)) + "\n"
 
 
-def _laboratory_rows(seeds: Sequence[int]) -> Iterator[tuple[str, ...]]:
-    for scenario in _SCENARIOS:
-        for words, options in WAYS.items():
-            trials = [Trial(scenario, seed, **options) for seed in seeds]  # type: ignore[arg-type]  # by name
-            yield (scenario, words, *scored([row for trial in trials for row in outcomes(trial)]))
+def _rows(rows: Sequence[tuple[tuple[str, ...], list[Trial]]]) -> list[tuple[str, ...]]:
+    """Return the rows of a table, each scored over its trials, which run side by side."""
+    trials = [trial for _, trials in rows for trial in trials]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        made = iter(list(pool.map(_made, trials)))
+    return [
+        (*heads, *scored([row for _ in trials for row in next(made)])) for heads, trials in rows
+    ]
+
+
+def _made(trial: Trial) -> list[Outcome]:
+    return list(outcomes(trial))
 
 
 def scored(rows: Sequence[Outcome]) -> tuple[str, ...]:
@@ -175,15 +197,27 @@ def _held(missed: np.ndarray[Any, Any], deviation: np.ndarray[Any, Any]) -> str:
     return ", ".join(f"{100 * share:.0f}" for share in shares)
 
 
+def of_seeds(commit: str) -> str:
+    """Return the sentence on the seeds, which a commit draws."""
+    seeds = ", ".join(map(str, drawn(commit, _SEEDS)))
+    return f"The seeds are {seeds}: the name of commit `{commit}`, which froze this, drew them.\n"
+
+
 def main(arguments: list[str]) -> int:
-    """Write the page, part by part; with `--seeds 100 105` the laboratory's seeds are others."""
-    first, last = (int(each) for each in arguments[1:3]) if arguments else (9000, 9005)
+    """Write the page, part by part, with the seeds that the name of a commit draws."""
+    (commit,) = arguments
+    seeds = drawn(commit, _SEEDS)
+    after_a_day = {"begin_min": _DAY_MIN, "minutes": _DAY_MIN + _MOVING_MIN}
     for name, measured in (
+        ("seeds", partial(of_seeds, commit)),
         ("real moves", of_real_moves),
         ("recorded moves", of_recorded_moves),
-        ("laboratory", partial(of_laboratory, range(first, last + 1))),
+        ("laboratory", partial(of_laboratory, seeds)),
+        ("after a day", partial(of_laboratory, seeds, **after_a_day)),
         ("recordings", of_recordings),
     ):
+        if not part(name).search(PAGE.read_text(encoding="utf-8")):
+            continue
         written = measured()
         print(written, flush=True)
         text = PAGE.read_text(encoding="utf-8")

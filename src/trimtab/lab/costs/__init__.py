@@ -2,7 +2,7 @@
 
 `learned` takes a look at a cluster into what is known, `predicted` says what moves will do and
 how sure that is, `priced` what a message, a topic and a broker at rest cost.  Everything between
-two looks is in one `Knowledge`, which is bounded: about 2 kB a broker and 150 B a bundle.
+two looks is in one `Knowledge`, which is bounded: about 4.5 kB a broker and 100 B a bundle.
 """
 
 from trimtab.lab.costs.knowledge import Knowledge, nothing_known

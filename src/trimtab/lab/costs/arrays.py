@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.lab.costs.knowledge import Brokers, Bundles, Knowledge, nothing_known
+from trimtab.lab.costs.knowledge import Brokers, Bundles, Deviations, Knowledge, nothing_known
 from trimtab.pulsar.model import Ints
 
 #: Raised whenever what is kept, or what it means, changes.
-VERSION = 1
+VERSION = 2
 
-# Arrays of bundles that hold positions of brokers.
-_OF_BROKERS = ("owner",)
-# Arrays of brokers beside their own.
-_BY_BROKER = ("broker_names", "own_covariance", "following")
-_BY_BUNDLE = ("bundle_names",)
+# Parts, and what each is of.
+_PARTS = {"brokers": Brokers, "bundles": Bundles, "deviations": Deviations}
+_OF = {"brokers": "brokers", "bundles": "bundles", "deviations": "brokers"}
+# Arrays that hold positions, and of what.
+_POSITIONS = {"owner": "brokers", "place": "bundles"}
+# Arrays of brokers beside their parts.
+_BY_BROKER = ("own_covariance", "following")
 _PLAIN = (
     "shared",
     "covariance",
@@ -34,7 +36,7 @@ _PLAIN = (
 def arrays(known: Knowledge) -> dict[str, np.ndarray[Any, Any]]:
     """Return what is known as arrays by name."""
     named = {name: np.asarray(getattr(known, name)) for name in _PLAIN}
-    for part in ("brokers", "bundles"):
+    for part in _PARTS:
         of = getattr(known, part)
         named |= {f"{part}.{each.name}": getattr(of, each.name) for each in dataclasses.fields(of)}
     names = {"broker_names": known.broker_names, "bundle_names": known.bundle_names}
@@ -59,13 +61,14 @@ def knowledge(named: Mapping[str, np.ndarray[Any, Any]]) -> Knowledge:
             )
     parts = {
         part: {each.name: named[f"{part}.{each.name}"] for each in dataclasses.fields(of)}
-        for part, of in (("brokers", Brokers), ("bundles", Bundles))
+        for part, of in _PARTS.items()
     }
     return Knowledge(
         names[0],
         names[1],
         Brokers(**parts["brokers"]),
         Bundles(**parts["bundles"]),
+        Deviations(**parts["deviations"]),
         **{name: named[name] for name in _PLAIN},
         time_s=float(named["time_s"]),
     )
@@ -86,31 +89,39 @@ def among(known: Knowledge, brokers: Sequence[str], bundles: Sequence[str]) -> K
         "bundles": _places(known.bundle_names, all_bundles),
     }
     for key, old in arrays(known).items():
-        part, _, name = key.partition(".")
-        if name in _OF_BROKERS:
-            fresh[key][at[part]] = np.where(old >= 0, at["brokers"][np.maximum(old, 0)], -1)
-        elif part in at:
-            fresh[key][at[part]] = old
-        elif key in _BY_BROKER[1:]:
-            fresh[key] = fresh[key].copy()
-            fresh[key][at["brokers"]] = old
-        elif not key.endswith("_names"):
+        rows = _rows_of(key)
+        if key.endswith("_names"):
+            continue
+        if rows is None:
             fresh[key] = old
+            continue
+        positions = _POSITIONS.get(key.partition(".")[2])
+        fresh[key] = fresh[key].copy()
+        fresh[key][at[rows]] = old if positions is None else np.append(at[positions], -1)[old]
     return knowledge(fresh)
 
 
 def only(known: Knowledge, brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
     """Return what is known of these names alone, at these positions, and of what all share."""
     named = arrays(among(known, brokers, bundles))
+    count = {"brokers": len(brokers), "bundles": len(bundles)}
     for key, array in named.items():
-        part = key.partition(".")[0]
-        if key in _BY_BROKER or part == "brokers":
-            named[key] = array[: len(brokers)]
-        elif key in _BY_BUNDLE or part == "bundles":
-            named[key] = array[: len(bundles)]
-        if key.partition(".")[2] in _OF_BROKERS:
-            named[key] = np.where(named[key] < len(brokers), named[key], -1)
+        rows = _rows_of(key)
+        if rows is not None:
+            named[key] = array[: count[rows]]
+        positions = _POSITIONS.get(key.partition(".")[2])
+        if positions is not None:
+            named[key] = np.where(named[key] < count[positions], named[key], -1)
     return knowledge(named)
+
+
+def _rows_of(key: str) -> str | None:
+    """Return whether an array has a row for each of the brokers or of the bundles, or neither."""
+    if key in _BY_BROKER:
+        return "brokers"
+    if key.endswith("_names"):
+        return f"{key.removesuffix('_names')}s"
+    return _OF.get(key.partition(".")[0])
 
 
 def _array(named: Mapping[str, np.ndarray[Any, Any]], key: str) -> np.ndarray[Any, Any]:

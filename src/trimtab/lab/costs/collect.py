@@ -21,6 +21,7 @@ from trimtab.lab.costs.knowledge import (
     with_brokers,
 )
 from trimtab.lab.costs.level import FULL, Filtered, Sample
+from trimtab.lab.costs.load import BESIDE
 from trimtab.lab.costs.look import Windows
 from trimtab.lab.costs.predict import level_now
 from trimtab.pulsar.model import Ints
@@ -28,6 +29,8 @@ from trimtab.pulsar.model import Ints
 # What a process that compiles itself takes at first, points of one core, and how long, s.
 _YOUNG_POINTS = 17.0
 _YOUNG_S = 200.0
+#: s after which a process has compiled itself.
+GROWN_S = 5 * _YOUNG_S
 # s for which a broker that was touched may still change by that, and not by other processes.
 _TOUCHED_S = 420.0
 # Squares that a drift is learned from are forgotten at this rate.
@@ -47,13 +50,13 @@ def collected(
     written_s = sample.written_s[rows]
     age_s = np.maximum(written_s - b.started_s[who], 0.0)
     young = _YOUNG_POINTS * b.by_cores[who] / CORES * np.exp(-age_s / _YOUNG_S)
-    columns = np.zeros((rows.size, FIRST + sample.features.shape[1]))
+    columns = np.zeros((rows.size, FIRST + BESIDE))
     columns[:, COUNT] = 1.0
     columns[:, CPU] = filtered.own
     columns[:, CONCENTRATION] = sample.concentration[rows]
     columns[:, TIME] = written_s
     columns[:, NOISE] = young**2 + filtered.mixed
-    columns[:, FIRST:] = sample.features[rows]
+    columns[:, FIRST:] = sample.load[rows, :BESIDE]
     sums = b.open
     touched = np.zeros(len(sums), np.bool_)
     opened_s = sums[:, TIME] / np.maximum(sums[:, COUNT], 1.0)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trimtab.lab.costs.features import COSTS_BEFORE
 from trimtab.pulsar.model import Floats, Ints
+
+Singles: TypeAlias = NDArray[np.float32]
 
 #: Blocks that are kept of each broker.
 BLOCKS = 20
@@ -31,6 +35,19 @@ CORES = 16.0
 DEVIATION = 0.3
 #: Variance that what is not explained of a broker gains in a minute, points squared.
 WANDERING = 0.5
+#: Bundles of a broker whose deviations are estimated: its heaviest.
+HEAVIEST = 16
+#: Windows that are kept for that: the latest, the one before, and the latest that was learned from.
+LATEST, BEFORE, MIXED = range(3)
+#: Columns of these behind the work of the heaviest: that of the rest, percent of CPU, percent that
+#: others used, when it was written (s; NaN: there is none).
+REMAINDER, USED, OTHERS_USED, WRITTEN = range(HEAVIEST, HEAVIEST + 4)
+#: Shares of a window by which those of a host's usage may end later than those of its bundles, and
+#: those in which others are measured than those of the host.
+LAGS_TRIED = np.linspace(-1.0, 1.0, 9)
+OTHERS_LAGS_TRIED = np.linspace(0.0, 1.0, 5)
+#: Mean and variance of a base before anything is learned, points.
+BASE_BEFORE = (3.0, 400.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +66,9 @@ class Brokers:
     #: (BLOCKS, columns) means over quiet stretches, and (columns,) the one that is open.
     blocks: Floats
     open: Floats
-    #: Filtered CPU and features, the variance of what is not explained of it, and of a window.
+    #: Filtered CPU and load, the variance of what is not explained of it, and of a window.
     level: Floats
-    level_features: Floats
+    level_load: Floats
     level_variance: Floats
     window_variance: Floats
     #: Windows in a row that contradict it, and the sum of what they miss.
@@ -80,6 +97,31 @@ class Bundles:
     #: (7,) filtered, columns COUNTS, and how many windows they are of.
     counts: Floats
     windows: Floats
+    #: By which share of it a bundle costs more than its traffic does, and how much of the variance
+    #: of that, as it was before anything was learned of it, is left.
+    deviation: Floats
+    untold: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """What is estimated together of the heaviest bundles of a broker; all are (n_brokers, …)."""
+
+    #: (HEAVIEST,) positions of the bundles; -1 where there is none.
+    place: Ints
+    #: (HEAVIEST + 1,) their deviations, and the broker's base: what it uses beside all traffic,
+    #: points; and the covariance, in single precision: it is most of what is kept.
+    mean: Floats
+    covariance: Singles
+    #: Variance of the noise of a window, points squared, and windows in a row that fit nothing.
+    noise: Floats
+    surprises: Floats
+    #: (3, columns) the windows that are kept.
+    kept: Floats
+    #: Sums of squares by which more or less was missed than in the window before with each of
+    #: LAGS_TRIED and OTHERS_LAGS_TRIED, and what was missed last; NaN where that is long ago.
+    lags: Floats
+    lags_missed: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +132,7 @@ class Knowledge:
     bundle_names: tuple[str, ...]
     brokers: Brokers
     bundles: Bundles
+    deviations: Deviations
     #: (SHARED,) and (SHARED, SHARED) what all brokers share, and its covariance.
     shared: Floats
     covariance: Floats
@@ -125,7 +168,7 @@ def nothing_known(brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
         blocks=of_brokers(0.0, BLOCKS, _COLUMNS),
         open=of_brokers(0.0, _COLUMNS),
         level=of_brokers(np.nan),
-        level_features=of_brokers(0.0, COSTS_BEFORE.size),
+        level_load=of_brokers(0.0, COSTS_BEFORE.size + 1),
         level_variance=of_brokers(1e4),
         window_variance=of_brokers(4.0),
         doubts=of_brokers(0.0),
@@ -143,6 +186,8 @@ def nothing_known(brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
         moved_s=np.full(m, none),
         counts=np.zeros((m, COSTS_BEFORE.size)),
         windows=np.zeros(m),
+        deviation=np.zeros(m),
+        untold=np.ones(m),
     )
     mean, covariance = shared_before()
     return Knowledge(
@@ -150,6 +195,7 @@ def nothing_known(brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
         bundle_names=tuple(bundles),
         brokers=known,
         bundles=each,
+        deviations=_no_deviations(n),
         shared=mean,
         covariance=covariance,
         own_covariance=np.broadcast_to(
@@ -164,24 +210,47 @@ def nothing_known(brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
     )
 
 
+def _no_deviations(n: int) -> Deviations:
+    """Return what is estimated of bundles before the first look: nothing."""
+    mean = np.zeros((n, HEAVIEST + 1))
+    covariance = np.zeros((n, HEAVIEST + 1, HEAVIEST + 1), np.float32)
+    mean[:, HEAVIEST], covariance[:, HEAVIEST, HEAVIEST] = BASE_BEFORE
+    return Deviations(
+        place=np.full((n, HEAVIEST), -1),
+        mean=mean,
+        covariance=covariance,
+        noise=np.full(n, 2.0),
+        surprises=np.zeros(n),
+        kept=np.full((n, 3, WRITTEN + 1), np.nan),
+        lags=np.zeros((n, LAGS_TRIED.size + OTHERS_LAGS_TRIED.size)),
+        lags_missed=np.full((n, LAGS_TRIED.size + OTHERS_LAGS_TRIED.size), np.nan),
+    )
+
+
 def unwatched(known: Knowledge) -> Knowledge:
     """Return what is known of a cluster that nobody has looked at for long.
 
     What its traffic costs stays; where its bundles and its brokers' levels were tells nothing of
     where they are, so whatever has changed meanwhile is not taken for a change that was foretold.
     """
-    before = nothing_known(known.broker_names, known.bundle_names)
+    before, of = nothing_known(known.broker_names, known.bundle_names), known.bundles
     brokers = {name: getattr(before.brokers, name) for name in _PASSING}
+    deviations = {name: getattr(known.deviations, name) for name in _LASTING}
     return dataclasses.replace(
-        known, brokers=dataclasses.replace(known.brokers, **brokers), bundles=before.bundles
+        known,
+        brokers=dataclasses.replace(known.brokers, **brokers),
+        bundles=dataclasses.replace(before.bundles, deviation=of.deviation, untold=of.untold),
+        deviations=dataclasses.replace(before.deviations, **deviations),
     )
 
 
 # What is known of brokers only as long as somebody looks.
 _PASSING = (
-    *("open", "level", "level_features", "level_variance", "doubts", "doubt", "unverified"),
+    *("open", "level", "level_load", "level_variance", "doubts", "doubt", "unverified"),
     *("others", "levels", "levels_s"),
 )
+# What is known of how brokers are measured, whoever their bundles are.
+_LASTING = ("noise", "lags")
 #: What is taken of brokers before anything is learned: standard deviation of the logarithm of
 #: their slowness; mean and deviation of their rest, points, and where others are measured.
 SLOWNESS_BEFORE = 0.35
@@ -190,9 +259,9 @@ REST_MEASURED = (1.0, 2.0)
 # Deviations of logarithms: of all costs together, of each, and of the exponent.
 _SCALE_BEFORE = 1.5
 _EACH_BEFORE = np.array((1.0, 1.0, 1.0, 1.0, 1.0, 0.7, 0.7))
-_EXPONENT_BEFORE = 0.15
+_EXPONENT_BEFORE = 0.2
 # Changes that the deviation of bundles is taken to have been learned from.
-_CHANGES_BEFORE = 20.0
+_CHANGES_BEFORE = 60.0
 
 
 def shared_before() -> tuple[Floats, Floats]:

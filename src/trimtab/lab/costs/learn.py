@@ -6,12 +6,23 @@ import dataclasses
 
 import numpy as np
 
-from trimtab.lab.costs.collect import collected, drifted, jumped
+from trimtab.lab.costs.collect import GROWN_S, collected, drifted, jumped
+from trimtab.lab.costs.deviations import Window, deviating, placed, restated, with_new_bases
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import fitted
-from trimtab.lab.costs.knowledge import CORES, Knowledge, with_brokers, with_bundles
-from trimtab.lab.costs.level import Sample, compared, levelled, usable, verified
-from trimtab.lab.costs.look import Look, Windows
+from trimtab.lab.costs.knowledge import (
+    CORES,
+    OTHERS_USED,
+    REMAINDER,
+    USED,
+    WRITTEN,
+    Knowledge,
+    with_brokers,
+    with_bundles,
+)
+from trimtab.lab.costs.level import FULL, Filtered, Sample, compared, levelled, usable, verified
+from trimtab.lab.costs.load import BESIDE, costs, load
+from trimtab.lab.costs.look import Look, Windows, has_measured
 from trimtab.lab.costs.predict import predicted
 from trimtab.lab.costs.resize import resized
 from trimtab.pulsar.model import Flags, Floats, Ints
@@ -40,7 +51,46 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     known = levelled(verified(_with_report(known, sample), filtered), sample, rows, filtered)
     known = jumped(collected(known, sample, rows, filtered, windows), filtered)
     known = drifted(known)
-    return fitted(known)
+    each = features(known.bundles.counts)
+    work = each @ np.exp(known.shared[:-1])
+    beside = work * known.bundles.deviation
+    known = placed(known, work)
+    known = deviating(known, _window(known, look, sample, filtered), windows)
+    known = with_new_bases(known, filtered.broker[filtered.is_jump])
+    before, known = known, fitted(known)
+    works = work, each @ np.exp(known.shared[:-1])
+    known = restated(before, known, works)
+    return _with_levels(known, works[1] * known.bundles.deviation - beside)
+
+
+def _with_levels(known: Knowledge, beside: Floats) -> Knowledge:
+    """Return what is known with levels that what was learned of bundles, (n_bundles,), leaves."""
+    owner = known.bundles.owner
+    owned = np.flatnonzero(owner >= 0)
+    of_levels = known.brokers.level_load.copy()
+    of_levels[:, BESIDE] += _sums(owner[owned], beside[owned], len(of_levels))
+    return with_brokers(known, level_load=of_levels)
+
+
+def _window(known: Knowledge, look: Look, sample: Sample, filtered: Filtered) -> Window:
+    """Return what brokers used beside the work of the bundles that they list."""
+    of, n = known.deviations, sample.broker.size
+    quick = known.brokers.by_cores * np.exp(known.brokers.slowness)
+    who = look.broker[look.report]
+    work = quick[who] * (features(look.counts) @ np.exp(known.shared[:-1]))
+    place = np.full(len(known.bundle_names), -1)
+    there = of.place >= 0
+    place[of.place[there]] = np.nonzero(there)[1]
+    mine = (place[look.bundle] >= 0) & (known.bundles.owner[look.bundle] == who)
+    columns = np.zeros((n, WRITTEN + 1))
+    np.add.at(columns, (look.report, np.where(mine, place[look.bundle], REMAINDER)), work)
+    columns[:, USED] = sample.cpu
+    columns[:, OTHERS_USED] = np.nan_to_num(sample.others)
+    columns[:, WRITTEN] = sample.written_s
+    rows = np.flatnonzero(np.isin(sample.broker, filtered.broker))
+    age_s = sample.written_s[rows] - known.brokers.started_s[filtered.broker]
+    is_sound = filtered.is_settled & ~filtered.is_doubted & (sample.cpu[rows] < FULL)
+    return Window(sample.broker[rows], columns[rows], is_sound & (age_s > GROWN_S))
 
 
 def _sane(look: Look) -> Look:
@@ -62,7 +112,7 @@ def _started(known: Knowledge, look: Look) -> Knowledge:
     started_s[fresh] = look.started_s[is_new]
     touched_s[fresh] = np.maximum(touched_s[fresh], look.started_s[is_new])
     level[fresh] = np.nan
-    sized = look.cores > 0
+    sized = (look.cores > 0) & has_measured(look.cpu)
     by_cores[who[sized]] = CORES / look.cores[sized]
     return with_brokers(
         known, started_s=started_s, touched_s=touched_s, level=level, by_cores=by_cores
@@ -154,16 +204,16 @@ def _with_report(known: Knowledge, sample: Sample) -> Knowledge:
 def _sample(known: Knowledge, look: Look) -> Sample:
     """Return what brokers used beside what their own reports list."""
     n = look.broker.size
-    load = features(look.counts)
-    sums = np.stack([_sums(look.report, each, n) for each in load.T], axis=1)
-    work = load @ np.exp(known.shared[:-1])
+    lines = load(known, look.bundle, look.counts)
+    sums = np.stack([_sums(look.report, each, n) for each in lines.T], axis=1)
+    work = lines @ costs(known)
     squares, total = _sums(look.report, work**2, n), _sums(look.report, work, n)
     return Sample(
         broker=look.broker,
         written_s=look.written_s,
         cpu=look.cpu,
         others=look.others,
-        features=sums,
+        load=sums,
         concentration=_divided(squares, total**2),
     )
 

@@ -10,13 +10,15 @@ import numpy as np
 
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.knowledge import WANDERING, Knowledge, with_brokers
-from trimtab.lab.costs.look import Windows
+from trimtab.lab.costs.load import costs
+from trimtab.lab.costs.look import Windows, has_measured
 from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 
 #: Percent from which a CPU only says that it is full.
 FULL = 97.0
-# Minutes beyond which a level that nobody tells of is not less sure any more.
-_WANDERING_MIN = 30.0
+# Minutes beyond which a level that nobody tells of is not less sure any more: who gates reports
+# and says nothing is near what it said.
+_WANDERING_MIN = 8.0
 # Deviations beyond which a window is doubted.
 _DOUBTED = 3.5
 # Points below which nothing is doubted.
@@ -42,7 +44,7 @@ class Sample:
     #: Percent of CPU, and of that by others (NaN: not measured).
     cpu: Floats
     others: Floats
-    features: Floats
+    load: Floats
     #: 1 if one bundle has all the work, 1/n if n share it evenly.
     concentration: Floats
 
@@ -75,16 +77,16 @@ def wandering(silent_s: Floats) -> Floats:
 def usable(known: Knowledge, sample: Sample) -> Ints:
     """Return the samples that say something: new ones of brokers that have measured."""
     is_new = sample.written_s > known.brokers.written_s[sample.broker]
-    return np.flatnonzero(is_new & (sample.cpu > 0))
+    return np.flatnonzero(is_new & has_measured(sample.cpu))
 
 
 def compared(known: Knowledge, sample: Sample, rows: Ints, windows: Windows) -> Filtered:
     """Return samples beside what levels and traffic made expect of them."""
-    b, who, load = known.brokers, sample.broker[rows], sample.features[rows]
+    b, who, load = known.brokers, sample.broker[rows], sample.load[rows]
     own = sample.cpu[rows] - np.nan_to_num(sample.others[rows])
     is_first = np.isnan(b.level[who])
     is_settled = sample.written_s[rows] > b.touched_s[who] + windows.settled_s
-    step = explained(known, who, load) - explained(known, who, b.level_features[who])
+    step = explained(known, who, load) - explained(known, who, b.level_load[who])
     missed = np.where(is_first, 0.0, own - b.level[who] - step)
     mixed = np.where(is_settled, 0.0, (_MIXED * np.where(is_first, own, step)) ** 2)
     wandered = wandering(sample.written_s[rows] - b.written_s[who])
@@ -112,7 +114,7 @@ def compared(known: Knowledge, sample: Sample, rows: Ints, windows: Windows) -> 
 
 def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -> Knowledge:
     """Return what is known with levels moved towards samples, as far as these are surer."""
-    b, who, load = known.brokers, filtered.broker, sample.features[rows]
+    b, who, load = known.brokers, filtered.broker, sample.load[rows]
     is_doubted, is_jump = filtered.is_doubted, filtered.is_jump
     window = b.window_variance[who] + filtered.mixed
     before = filtered.variance - window
@@ -123,11 +125,11 @@ def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -
     left = np.where(is_full, np.maximum(left, 100.0), left)
     doubts = np.where(filtered.goes_on, b.doubts[who] + 1.0, 1.0)
     level = np.where(filtered.is_first, filtered.own, b.level[who])
-    features = b.level_features[who]
+    before_load = b.level_load[who]
     return with_brokers(
         known,
         level=_put(b.level, who, level + gain * (filtered.own - level)),
-        level_features=_put(b.level_features, who, features + gain[:, None] * (load - features)),
+        level_load=_put(b.level_load, who, before_load + gain[:, None] * (load - before_load)),
         level_variance=_put(b.level_variance, who, left),
         window_variance=_put(b.window_variance, who, _window_variance(b.window_variance, filtered)),
         doubts=_put(b.doubts, who, np.where(is_doubted & ~is_jump, doubts, 0.0)),
@@ -150,9 +152,9 @@ def verified(known: Knowledge, filtered: Filtered) -> Knowledge:
 
 
 def explained(known: Knowledge, broker: Ints, load: Floats) -> Floats:
-    """Return the points of CPU that features take on some brokers, (n,)."""
+    """Return the points of CPU that a load takes on some brokers, (n,)."""
     speed = known.brokers.by_cores[broker] * np.exp(known.brokers.slowness[broker])
-    work = speed * (load @ np.exp(known.shared[:-1]))
+    work = speed * np.maximum(load @ costs(known), 0.0)
     return curved(work, float(known.shared[-1])).cpu
 
 

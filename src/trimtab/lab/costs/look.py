@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.model import Flags, Floats, Ints
 
 #: What is counted of a bundle: messages/s in and out, bytes/s in and out, topics, producers,
 #: consumers; producers and consumers are NaN where nobody reports them.
 COUNTS = ("rate_in", "rate_out", "bytes_in", "bytes_out", "topics", "producers", "consumers")
 
+#: Percent of CPU below which a broker has not measured any yet: no process takes that little.
+MEASURED_MIN = 0.01
 # s that a burst lasts, about, and s of a quiet stretch.
 _BURST_S, _BLOCK_S = 140.0, 300.0
 
@@ -67,3 +69,8 @@ class Look:
     moved_from: Ints
     moved_to: Ints
     moved_s: Floats
+
+
+def has_measured(cpu: Floats) -> Flags:
+    """Return which reports say what of the CPU is in use: the first of a process do not yet."""
+    return cpu >= MEASURED_MIN

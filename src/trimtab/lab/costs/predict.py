@@ -11,10 +11,15 @@ from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.costs.knowledge import LAGS, LEVEL_STEP_S, Knowledge
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.lab.costs.level import wandering
+from trimtab.lab.costs.load import BESIDE, costs, load
+from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 
 # Share of the variance of windows that lasts for more than one, so that no mean takes it away.
-_UNSTEADY = 0.4
+_UNSTEADY = 0.5
+# Least of the variance of a bundle's deviation that is left: traffic that varies tells what more
+# of it costs, and that is not what all of it does.
+_UNTOLD_MIN = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +59,19 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     source = known.bundles.owner[bundle]
     brokers = np.unique(np.concatenate((source, to)))
     brokers = brokers[brokers >= 0]
-    load = features(known.bundles.counts[bundle])
+    moved = load(known, bundle, known.bundles.counts[bundle])
     sign = (to == brokers[:, None]).astype(np.float64) - (source == brokers[:, None])
     now = carried(known)[brokers]
-    then = np.maximum(now + sign @ load, 0.0)
+    then = now + sign @ moved
     first, last = _usage(known, brokers, now), _usage(known, brokers, then)
     slopes = [end - begin for begin, end in zip(first[1:], last[1:], strict=True)]
-    costs_variance = _variance(known, brokers, slopes[0], slopes[1])
     speed = last[3] * known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
-    each = (load @ np.exp(known.shared[:-1])) ** 2 * deviation_variance(known)
-    own_variance = speed**2 * (np.abs(sign) @ each)
-    change_variance = costs_variance + own_variance
+    work, moves = moved @ costs(known), np.abs(sign)
+    each = work**2 * own_variance(known)[bundle]
+    # What a bundle was measured to cost does not depend on what all bundles are taken to.
+    untold = (moves @ (work * known.bundles.untold[bundle])) / np.maximum(moves @ work, 1e-9)
+    costs_variance = untold * _variance(known, brokers, slopes[0], slopes[1])
+    change_variance = costs_variance + speed**2 * (moves @ each)
     before = level_now(known)[brokers]
     after = before + (last[0] - first[0])
     drift = drift_variance(known, horizon_s)
@@ -87,12 +94,11 @@ def unmoved(known: Knowledge, brokers: Ints, horizon_s: float) -> Predictions:
 
 
 def carried(known: Knowledge) -> Floats:
-    """Return the features of what brokers own, (n_brokers, 7), as bundles' traffic is now."""
+    """Return the load of what brokers own, (n_brokers, columns), as bundles' traffic is now."""
     bundles = known.bundles
-    load = features(bundles.counts)
-    owned = bundles.owner >= 0
-    n = len(known.broker_names)
-    columns = [np.bincount(bundles.owner[owned], each[owned], n) for each in load.T]
+    owned = np.flatnonzero(bundles.owner >= 0)
+    each, n = load(known, owned, bundles.counts[owned]), len(known.broker_names)
+    columns = [np.bincount(bundles.owner[owned], column, n) for column in each.T]
     return np.stack(columns, axis=1)
 
 
@@ -109,7 +115,18 @@ def relief(known: Knowledge) -> Floats:
 
 def works(known: Knowledge) -> Floats:
     """Return the work of each bundle, (n_bundles,): points on a broker of which one is one."""
+    return by_traffic(known) * (1.0 + known.bundles.deviation)
+
+
+def by_traffic(known: Knowledge) -> Floats:
+    """Return what the traffic of each bundle says its work is, (n_bundles,)."""
     return features(known.bundles.counts) @ np.exp(known.shared[:-1])
+
+
+def own_variance(known: Knowledge) -> Floats:
+    """Return the variance of what bundles cost, as a share of it, that is each one's own."""
+    untold = np.maximum(known.bundles.untold, _UNTOLD_MIN)
+    return np.asarray(deviation_variance(known) * untold)
 
 
 def by_work(known: Knowledge) -> Floats:
@@ -121,7 +138,7 @@ def by_work(known: Knowledge) -> Floats:
 def level_now(known: Knowledge) -> Floats:
     """Return the usage of brokers, (n_brokers,) percent: measured, and moved on with traffic."""
     everyone = np.arange(len(known.broker_names))
-    then = _usage(known, everyone, known.brokers.level_features)[0]
+    then = _usage(known, everyone, known.brokers.level_load)[0]
     now = _usage(known, everyone, carried(known))[0]
     others = np.nan_to_num(known.brokers.others)
     return np.clip(known.brokers.level + others + now - then, 0.0, 100.0)
@@ -140,17 +157,24 @@ def drift_variance(known: Knowledge, horizon_s: float) -> float:
 
 def level_variance(known: Knowledge, brokers: Ints) -> Floats:
     """Return the variance of what is known of some brokers' usage now, points squared."""
-    known_by = known.brokers
-    return np.asarray(
-        known_by.level_variance[brokers] + _UNSTEADY * known_by.window_variance[brokers]
-    )
+    of = known.brokers
+    measured = of.level_variance[brokers] + _UNSTEADY * of.window_variance[brokers]
+    written_s = of.written_s[brokers]
+    # Who has never said anything has no level either.
+    silent_s = np.where(np.isfinite(written_s), known.time_s, written_s) - MINUTE_S
+    silent_s = silent_s - np.where(np.isfinite(written_s), written_s, 0.0)
+    return np.asarray(measured + wandering(np.maximum(silent_s, 0.0)))
 
 
-def _usage(known: Knowledge, brokers: Ints, load: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _usage(known: Knowledge, brokers: Ints, of: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return what a load takes: points, slopes by the shared costs and by the slowness, by work."""
     speed = known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
-    parts = load * np.exp(known.shared[:-1]) * speed[:, None]
-    work = parts.sum(axis=1)
+    parts = of * costs(known) * speed[:, None]
+    work, by_traffic = np.maximum(parts.sum(axis=1), 0.0), parts[:, :BESIDE]
+    # What bundles take beside it goes with what all of their traffic costs.
+    total = by_traffic.sum(axis=1)
+    beside = np.divide(work, total, out=np.ones_like(work), where=total > 0)
+    parts = by_traffic * beside[:, None]
     curve = curved(work, float(known.shared[-1]))
     shared = np.column_stack((curve.slope[:, None] * parts, curve.by_exponent))
     return curve.cpu, shared, curve.slope * work, curve.slope

@@ -11,6 +11,7 @@ from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import FEATURES
 from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.costs.knowledge import COUNT, FIRST, Knowledge, shared_before
+from trimtab.lab.costs.load import BESIDE
 from trimtab.lab.costs.predict import carried
 from trimtab.pulsar.model import Floats
 
@@ -98,7 +99,7 @@ def priced(known: Knowledge) -> Prices:
 
 def _load(known: Knowledge) -> Floats:
     """Return the features of the median broker of those that carry anything, (7,)."""
-    load = carried(known)[~np.isnan(known.brokers.level)]
+    load = carried(known)[~np.isnan(known.brokers.level), :BESIDE]
     busy = load[load.sum(axis=1) > 0]
     return np.asarray(np.median(busy, axis=0)) if busy.size else np.zeros(len(FEATURES))
 

@@ -10,8 +10,14 @@ import numpy as np
 from trimtab.lab.costs import Knowledge
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import features
-from trimtab.lab.costs.fit import deviation_variance
-from trimtab.lab.costs.predict import carried, drift_variance, level_now, level_variance
+from trimtab.lab.costs.load import costs
+from trimtab.lab.costs.predict import (
+    carried,
+    drift_variance,
+    level_now,
+    level_variance,
+    own_variance,
+)
 from trimtab.pulsar.model import Floats, Ints
 
 #: What "a bundle costs its share of the traffic" is off by, as a share of that: in common for all
@@ -33,9 +39,9 @@ class Doubts:
     #: covariance is (n_unknowns, n_unknowns).
     following: Floats
     covariance: Floats
-    #: (n_brokers,) standard deviation of each broker's speed, and of each bundle's own cost.
+    #: Standard deviations: (n_brokers,) of speeds, and (n_bundles,) of each bundle's own cost.
     speed: Floats
-    own: float
+    own: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ class Column:
                 doubts.following[:n_bundles],
                 doubts.covariance,
                 doubts.speed[:n_brokers],
-                doubts.own,
+                doubts.own[:n_bundles],
             ),
         )
 
@@ -75,13 +81,13 @@ class Column:
 def learned_cpu(known: Knowledge) -> Column:
     """Return the CPU of brokers by what was learned of their costs."""
     brokers, bundles = known.brokers, known.bundles
-    load = features(bundles.counts)
-    costs = np.exp(known.shared[:-1])
-    parts = load * costs
-    work = parts.sum(axis=1)
+    parts = features(bundles.counts) * np.exp(known.shared[:-1])
+    by_traffic = parts.sum(axis=1)
     quick = brokers.by_cores * np.exp(brokers.slowness)
-    slope = _slopes(carried(known) @ costs * quick, float(known.shared[-1]))
-    share = np.divide(parts, work[:, None], out=np.zeros_like(parts), where=work[:, None] > 0)
+    slope = _slopes(carried(known) @ costs(known) * quick, float(known.shared[-1]))
+    share = np.divide(parts, by_traffic[:, None], out=parts, where=by_traffic[:, None] > 0)
+    # What a bundle was measured to cost does not depend on what all bundles are taken to.
+    share *= np.sqrt(bundles.untold)[:, None]
     everyone = np.arange(len(known.broker_names))
     variance = level_variance(known, everyone) + drift_variance(known, _PLANNED_S)
     return Column(
@@ -90,12 +96,12 @@ def learned_cpu(known: Knowledge) -> Column:
         deviation=np.sqrt(variance),
         spread=np.zeros(variance.size),
         speed=quick * slope,
-        cost=np.where(bundles.owner >= 0, work, 0.0),
+        cost=np.where(bundles.owner >= 0, by_traffic * (1.0 + bundles.deviation), 0.0),
         doubts=Doubts(
             following=share,
             covariance=known.covariance[:-1, :-1],
             speed=np.sqrt(known.own_covariance[:, 0, 0]),
-            own=float(np.sqrt(deviation_variance(known))),
+            own=np.sqrt(own_variance(known)),
         ),
     )
 
@@ -136,7 +142,7 @@ def by_share(name: str, usage: Floats, traffic: Floats, owner: Ints) -> Column:
             following=np.ones((traffic.size, 1)),
             covariance=np.array([[SHARE_DOUBT[0] ** 2]]),
             speed=np.zeros(usage.size),
-            own=SHARE_DOUBT[1],
+            own=np.full(traffic.size, SHARE_DOUBT[1]),
         ),
     )
 

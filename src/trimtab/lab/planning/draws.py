@@ -67,7 +67,7 @@ class _Factors:
         shared = random.multivariate_normal(
             np.zeros(unknowns), doubts.covariance, count, method="eigh"
         )
-        own = doubts.own * random.standard_normal((bundles.size, count))
+        own = doubts.own[bundles, None] * random.standard_normal((bundles.size, count))
         #: (bundles.size, count) and (n_brokers, count).
         self.cost = np.maximum(1.0 + doubts.following[bundles] @ shared.T + own, 0.0)
         self._place = {bundle: i for i, bundle in enumerate(bundles.tolist())}

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from trimtab.lab.costs.look import has_measured
 from trimtab.lab.steering.view import Answer, Asked, Command, View
 from trimtab.pulsar.model import Floats, Ints
 
@@ -96,7 +97,7 @@ def _heard(view: View, memory: Memory | None) -> Memory:
     usage = _longer(memory.usage, n, np.nan)
     traffic, owner = _longer(memory.traffic, m, 0.0), _longer(memory.owner, m, -1)
     usage[~view.is_there] = np.nan
-    measured = look.cpu > 0
+    measured = has_measured(look.cpu)
     busiest = np.maximum(look.cpu, view.network.percent.max(axis=1, initial=0.0))
     usage[look.broker[measured]] = busiest[measured]
     traffic[look.bundle] = look.counts[:, 2] + look.counts[:, 3]

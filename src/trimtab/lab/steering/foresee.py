@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from trimtab.lab.costs import Knowledge, learned
+from trimtab.lab.costs.look import has_measured
 from trimtab.lab.costs.predict import predicted
 from trimtab.lab.frontier import Moves
 from trimtab.lab.steering.foresight.calm import calm
@@ -122,7 +123,7 @@ def _is_repeated(memory: Memory, view: View) -> Flags:
 
 def _newest(view: View, before: Floats) -> Floats:
     newest = before.copy()
-    measured = view.look.cpu > 0
+    measured = has_measured(view.look.cpu)
     newest[view.look.broker[measured]] = view.look.cpu[measured]
     newest[~view.is_there] = np.nan
     return newest

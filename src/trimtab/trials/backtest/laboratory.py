@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class Trial:
     begin_min: int = 30
     every_min: int = 6
     at_once: int = 2
+    #: Minutes that pass in all; None: as many as the scenario has.
+    minutes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,8 @@ def _simulation(trial: Trial) -> Simulation:
     scenario = scenario_of(trial.scenario)
     physics = dataclasses.replace(scenario.parameters.physics, work_exponent=trial.exponent)
     parameters: Parameters = dataclasses.replace(scenario.parameters, physics=physics)
-    scenario = dataclasses.replace(scenario, parameters=parameters)
+    run = dataclasses.replace(scenario.run, minutes=trial.minutes or scenario.run.minutes)
+    scenario = dataclasses.replace(scenario, parameters=parameters, run=run)
     world: World = drawn(scenario, trial.seed)
     conf = dict(scenario.settings) | {"loadBalancerSheddingEnabled": "false"}
     who = Balancer("ThresholdShedder", "LeastLongTermMessageRate", scenario.run.release, conf)
@@ -149,7 +153,7 @@ def _look(simulation: Simulation, trial: Trial, owner: Ints, written_s: Floats) 
         started_s=np.full(fresh.size, np.nan),
         cpu=usage[fresh],
         others=others if trial.is_measured else np.full(fresh.size, np.nan),
-        cores=_cores(trial)[fresh],
+        cores=_cores(trial.scenario)[fresh],
         report=place[cluster.owner[lines]],
         bundle=lines,
         counts=counts,
@@ -170,8 +174,9 @@ def _counts(simulation: Simulation, lines: Ints, rates: tuple[Floats, Floats]) -
     )
 
 
-def _cores(trial: Trial) -> Floats:
-    groups = scenario_of(trial.scenario).machines
+@cache
+def _cores(scenario: str) -> Floats:
+    groups = scenario_of(scenario).machines
     return np.concatenate([np.full(g.count, float(np.mean(g.cores))) for g in groups])
 
 

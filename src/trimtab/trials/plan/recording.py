@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trimtab.lab.costs import Knowledge, Windows
-from trimtab.lab.costs.features import features
+from trimtab.lab.costs.load import costs, load
 from trimtab.lab.planning import Planned, Snapshot, Wish, planned, unrestrained
 from trimtab.lab.planning.columns import Column
 from trimtab.lab.planning.hours import History, by_hours, history
@@ -44,7 +44,7 @@ def recorded_costs(name: str, evidence: Evidence, windows: Windows) -> RecordedC
     known = night(evidence, windows).known
     reports = sorted_reports(evidence.reports, evidence.lines)
     line_s = reports.time_s[reports.report]
-    carried = loads(known, reports.counts)
+    carried = loads(known, reports.bundle, reports.counts)
     return RecordedCosts(
         name=name,
         known=known,
@@ -87,7 +87,8 @@ class Ahead:
         place = {name: i for i, name in enumerate(self.costs.snapshot.bundles)}
         at = np.array([place.get(name, -1) for name in snapshot.bundles], np.int64)
         mean, deviation = (np.where(at[:, None] >= 0, each[at], np.nan) for each in then)
-        now = loads(known, known.bundles.counts[: at.size])
+        everything = np.arange(at.size)
+        now = loads(known, everything, known.bundles.counts[everything])
         return by_hours(kinds, snapshot.owner, now, Expected(mean, deviation))
 
     @property
@@ -115,9 +116,9 @@ def ahead(costs: RecordedCosts, hours: int) -> tuple[Ahead | None, str]:
     return able, able.note
 
 
-def loads(known: Knowledge, counts: Floats) -> Floats:
-    """Return what each bundle costs by the learned costs, (n,) points of a 16-core machine."""
-    work: Floats = features(counts) @ np.exp(known.shared[:-1])
+def loads(known: Knowledge, bundle: Ints, counts: Floats) -> Floats:
+    """Return what bundles cost by the learned costs, (n,) points of a 16-core machine."""
+    work: Floats = load(known, bundle, counts) @ costs(known)
     return work
 
 

@@ -85,6 +85,6 @@ def _card(name: str, cards: Cards, end: int) -> Column:
             following=np.ones((n_bundles, 1)),
             covariance=np.array([[_CARD_DOUBT**2]]),
             speed=np.zeros(n_brokers),
-            own=_CARD_DOUBT,
+            own=np.full(n_bundles, _CARD_DOUBT),
         ),
     )

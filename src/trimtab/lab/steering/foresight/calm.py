@@ -12,6 +12,7 @@ import numpy as np
 
 from trimtab.lab.costs import Knowledge, Look, Windows
 from trimtab.lab.costs.knowledge import with_brokers
+from trimtab.lab.costs.look import has_measured
 from trimtab.lab.costs.predict import level_now
 from trimtab.lab.steering.view import Network, View
 from trimtab.pulsar.model import Flags, Floats
@@ -62,7 +63,7 @@ def calm(view: View, waiting: Waiting | None, touched_s: Floats) -> tuple[View, 
     agrees = _agree(now, waiting.said[who]) | _agree(now, former[who])
     # Those that have waited agree with themselves.
     agrees[: int(is_kept.sum())] = False
-    is_first = np.isnan(waiting.said[who, 0]) | (look.cpu <= 0)
+    is_first = np.isnan(waiting.said[who, 0]) | ~has_measured(look.cpu)
     is_mixed = look.written_s <= touched_s[who] + view.windows.settled_s
     is_mixed &= look.written_s > touched_s[who]
     believed = is_first | (~is_mixed & (agrees | is_silent))

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from trimtab.lab.costs.knowledge import with_bundles
+from trimtab.lab.costs.load import by_traffic_alone, costs
+from trimtab.lab.costs.look import has_measured
 from trimtab.lab.costs.predict import by_work, carried
 from trimtab.lab.steering.foresight.memory import Excursions, Memory
 from trimtab.lab.steering.view import View
@@ -94,11 +96,11 @@ def _patience_s(past: Floats) -> float:
 
 def _surplus(memory: Memory) -> Floats:
     """Return the points by which the newest traffic takes more than the usual, (n_brokers,)."""
-    known = memory.known
+    known = by_traffic_alone(memory.known)
     now, usual = (
         carried(with_bundles(known, counts=counts)) for counts in (memory.rates[-1], memory.robust)
     )
-    return np.asarray(by_work(known) * ((now - usual) @ np.exp(known.shared[:-1])))
+    return np.asarray(by_work(known) * ((now - usual) @ costs(known)))
 
 
 def _newest(memory: Memory, view: View) -> Floats:
@@ -106,7 +108,7 @@ def _newest(memory: Memory, view: View) -> Floats:
     before = memory.excursions.usage
     newest = before[-1].copy() if len(before) else np.full(len(view.brokers), np.nan)
     look = view.look
-    measured = look.cpu > 0
+    measured = has_measured(look.cpu)
     fullest = np.maximum(look.cpu, view.network.percent.max(axis=1, initial=0.0))
     newest[look.broker[measured]] = fullest[measured]
     newest[~view.is_there] = np.nan

@@ -124,15 +124,15 @@ def with_silence(memory: Memory, windows: Windows, waits: Ints) -> Knowledge:
     who = np.flatnonzero(is_sure)
     if who.size == 0:
         return known
-    level, features = b.level.copy(), b.level_features.copy()
+    level, load = b.level.copy(), b.level_load.copy()
     variance, doubts, doubt = b.level_variance.copy(), b.doubts.copy(), b.doubt.copy()
     level[who] = memory.newest[who] - np.nan_to_num(b.others[who])
-    features[who] = carried(with_bundles(known, counts=memory.rates[-1]))[who]
+    load[who] = carried(with_bundles(known, counts=memory.rates[-1]))[who]
     variance[who], doubts[who], doubt[who] = b.window_variance[who], 0.0, 0.0
     known = with_brokers(
         known,
         level=level,
-        level_features=features,
+        level_load=load,
         level_variance=variance,
         doubts=doubts,
         doubt=doubt,

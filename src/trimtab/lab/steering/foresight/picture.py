@@ -9,6 +9,7 @@ import numpy as np
 from trimtab.lab.costs import Knowledge, Windows
 from trimtab.lab.costs.knowledge import with_brokers, with_bundles
 from trimtab.lab.costs.level import explained
+from trimtab.lab.costs.load import by_traffic_alone
 from trimtab.lab.costs.predict import carried
 from trimtab.lab.planning.columns import Column, by_share, learned_cpu
 from trimtab.lab.steering.foresight.calm import bounded
@@ -24,9 +25,13 @@ _HALVINGS = 40
 
 
 def believed(memory: Memory, windows: Windows, settings: Settings) -> Knowledge:
-    """Return what is known, with the robust traffic of bundles in place of the running mean."""
+    """Return what is known, with the robust traffic of bundles in place of the running mean.
+
+    What single bundles cost beside it is left out: it is learned from traffic that varies, and in
+    a burst it would be taken for granted before it is sure.
+    """
     counts = memory.robust if settings.robust else memory.rates[-1]
-    known = with_bundles(memory.known, counts=counts)
+    known = with_bundles(by_traffic_alone(memory.known), counts=counts)
     if settings.robust:
         known = with_brokers(known, others=robust_others(memory))
     return known if memory.waiting is None else bounded(known, memory.waiting, windows)
