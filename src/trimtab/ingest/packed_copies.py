@@ -71,10 +71,13 @@ def same_logs(logs: Mapping[str, Path]) -> dict[str, str]:
     return copies
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _is_packed(path: Path) -> bool:
     with path.open("rb") as file:
-        is_packed = file.read(2) == _GZIP_MAGIC
-    return gzip.open(readable(path)) if is_packed else path.open("rb")  # type: ignore[return-value]  # both read bytes
+        return file.read(2) == _GZIP_MAGIC
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return gzip.open(readable(path)) if _is_packed(path) else path.open("rb")  # type: ignore[return-value]  # both read bytes
 
 
 def _head(path: Path) -> bytes:
@@ -91,7 +94,7 @@ def _size(path: Path) -> int:
     """Return the bytes of a log, unpacked; 0 for one that cannot be read to its end."""
     try:
         with _opened(path) as file:
-            if not isinstance(file, gzip.GzipFile):
+            if not _is_packed(path):
                 return file.seek(0, os.SEEK_END)
             return sum(map(len, iter(lambda: file.read(_CHUNK_SIZE), b"")))
     except _UNREADABLE:
