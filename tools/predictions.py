@@ -45,6 +45,12 @@ WAYS = {
     "brokers of exponent 0.85": {"exponent": 0.85},
 }
 _SCENARIOS = ("S08", "S15")
+_GATED = "reports gated at 10 %"
+#: Rows that are of several ways together.
+_TOGETHER = {
+    "not gated, exponents 0.7, 0.85 and 1": tuple(way for way in WAYS if way != _GATED),
+    _GATED: (_GATED,),
+}
 # Minutes for which nothing moves where a day is watched first, and in which bundles move then.
 _DAY_MIN, _MOVING_MIN = 24 * 60, 120
 # Seeds of the laboratory.
@@ -139,23 +145,20 @@ def _recorded_rows(document: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def of_laboratory(seeds: Sequence[int], **times: int) -> str:
     """Return the table of the laboratory, with moves at other times than a trial's if asked."""
-    rows = [
-        ((scenario, words), [Trial(scenario, seed, **options, **times) for seed in seeds])  # type: ignore[arg-type]  # by name
+    rows = {
+        (scenario, words): [Trial(scenario, seed, **options, **times) for seed in seeds]  # type: ignore[arg-type]  # by name
         for scenario in _SCENARIOS
         for words, options in WAYS.items()
-    ]
-    heads = ("scenario", "looked at as", *_HEADS)
-    return "\n" + table(heads, _rows(rows)) + "\n"
-
-
-def _rows(rows: Sequence[tuple[tuple[str, ...], list[Trial]]]) -> list[tuple[str, ...]]:
-    """Return the rows of a table, each scored over its trials, which run side by side."""
-    trials = [trial for _, trials in rows for trial in trials]
+    }
+    trials = [trial for those in rows.values() for trial in those]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         made = iter(list(pool.map(_made, trials)))
-    return [
-        (*heads, *scored([row for _ in trials for row in next(made)])) for heads, trials in rows
-    ]
+    by_row = {heads: [each for _ in those for each in next(made)] for heads, those in rows.items()}
+    for words, ways in _TOGETHER.items():
+        mine = [each for (_, way), those in by_row.items() if way in ways for each in those]
+        by_row[" and ".join(_SCENARIOS), words] = mine
+    cells = [(*heads, *scored(those)) for heads, those in by_row.items()]
+    return "\n" + table(("scenario", "looked at as", *_HEADS), cells) + "\n"
 
 
 def _made(trial: Trial) -> list[Outcome]:
