@@ -142,7 +142,7 @@ _DOUBTS = Doubts(
     following=np.ones((_BUNDLES, 1)),
     covariance=np.array([[0.05**2]]),
     speed=np.full(_BROKERS, 0.05),
-    own=_OWN,
+    own=np.full(_BUNDLES, _OWN),
 )
 _FREE: Restraints = unrestrained(_BROKERS, _BUNDLES)
 
