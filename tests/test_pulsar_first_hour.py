@@ -170,6 +170,10 @@ def cluster() -> Iterator[Cluster]:
         down(FOLDER)
 
 
+#: What `explain` says of seconds in which a round fell.
+QUIET = "The balancer moved nothing."
+
+
 def patient(plan: Path) -> None:
     """Let a plan move bundles between brokers that have only just started, and soon."""
     found = read_plan(plan.read_text())
@@ -217,6 +221,9 @@ def test_the_first_hour_is_as_it_is_told(
         assert code == 0, f"$ {step.command}\n{output}"
         told_now.append(output)
         if not request.config.getoption("regen_all"):
+            if step.command.startswith("trimtab explain "):
+                # Whether a round falls into the few seconds is chance; the page says so.
+                output = output.replace(QUIET, step.shown.splitlines()[0])
             assert shapes(output) == shapes(step.shown), f"$ {step.command}\n{output}"
     if request.config.getoption("regen_all"):
         outputs = iter(told_now)
