@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from minute_looks import Owners
 from trimtab.lab.costs import Knowledge, Look, Windows, learned, nothing_known, predicted
 from trimtab.lab.costs.arrays import among
 from trimtab.lab.costs.knowledge import DEVIATION, HEAVIEST, with_bundles
@@ -29,7 +30,8 @@ class _Cluster:
         self.cost = np.exp(0.3 * self.random.standard_normal(_M))
         self.cost /= self.cost.mean()
         self.jitter, self.late = jitter, late
-        self.owner = np.arange(_M) % _N
+        self.owners = Owners(_N, _M)
+        self.owner = self.owners.owner
         self.level = np.zeros(_M)
         self.now, self.next = self._drawn(), self._drawn()
 
@@ -41,32 +43,11 @@ class _Cluster:
     def look(self, minute: int, moved: int = -1, to: int = -1, extra: float = 0.0) -> Look:
         """Return a look at the end of a minute, with a bundle moved right before."""
         self.now, self.next = self.next, self._drawn()
-        first = minute == 1
-        bundles = np.arange(_M) if first else np.array([moved] if moved >= 0 else [], np.int64)
-        source = np.full(bundles.size, -1) if first else self.owner[bundles]
-        if moved >= 0:
-            self.owner[moved] = to
+        moves = self.owners.moved(minute, *(((moved,), (to,)) if moved >= 0 else ((), ())))
         used = (1.0 - self.late) * self.now + self.late * self.next
         cpu = 4.0 + np.bincount(self.owner, used * self.cost, _N) + extra
-        counts = np.zeros((_M, 7))
-        counts[:, 0], counts[:, 2], counts[:, 4] = 1000 * self.now, 512e3 * self.now, 1.0
-        time_s = 60.0 * minute
-        return Look(
-            time_s=time_s,
-            broker=np.arange(_N),
-            written_s=np.full(_N, time_s),
-            started_s=np.full(_N, -7200.0),
-            cpu=cpu + 0.5 * self.random.standard_normal(_N),
-            others=np.full(_N, np.nan),
-            cores=np.full(_N, 16.0),
-            report=self.owner.copy(),
-            bundle=np.arange(_M),
-            counts=counts,
-            moved=bundles,
-            moved_from=source,
-            moved_to=self.owner[bundles],
-            moved_s=np.full(bundles.size, -7200.0 if first else time_s - 1.0),
-        )
+        cpu = cpu + 0.5 * self.random.standard_normal(_N)
+        return self.owners.look(minute, moves, self.now, cpu)
 
 
 def _after(cluster: _Cluster, minutes: int) -> Knowledge:

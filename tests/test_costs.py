@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from minute_looks import Owners
 from trimtab.files.array_files import ArrayFileError, write_arrays
 from trimtab.lab.costs import (
     Knowledge,
@@ -36,7 +37,8 @@ class _Cluster:
         self.random = np.random.default_rng(3)
         self.base = self.random.uniform(0.5, 1.5, _N * _EACH)
         self.phase = self.random.uniform(0.0, 2 * np.pi, _N * _EACH)
-        self.owner = np.arange(_N * _EACH) % _N
+        self.owners = Owners(_N, _N * _EACH)
+        self.owner = self.owners.owner
 
     def krate(self, minute: int) -> Floats:
         """Return 1,000 messages/s of each bundle."""
@@ -49,30 +51,9 @@ class _Cluster:
 
     def look(self, minute: int, moved: tuple[int, ...] = (), to: tuple[int, ...] = ()) -> Look:
         """Return a look at the end of a minute, with bundles moved right before."""
-        first = minute == 1
-        bundles = np.arange(_N * _EACH) if first else np.array(moved, np.int64)
-        source = np.full(bundles.size, -1) if first else self.owner[bundles]
-        self.owner[list(moved)] = to
-        rates = 1000.0 * self.krate(minute)
-        counts = np.zeros((_N * _EACH, 7))
-        counts[:, 0], counts[:, 2], counts[:, 4] = rates, 512.0 * rates, 1.0
-        time_s = 60.0 * minute
-        return Look(
-            time_s=time_s,
-            broker=np.arange(_N),
-            written_s=np.full(_N, time_s),
-            started_s=np.full(_N, -7200.0),
-            cpu=self.cpu(minute) + self.noise * self.random.standard_normal(_N),
-            others=np.full(_N, np.nan),
-            cores=np.full(_N, _CORES),
-            report=self.owner.copy(),
-            bundle=np.arange(_N * _EACH),
-            counts=counts,
-            moved=bundles,
-            moved_from=source,
-            moved_to=self.owner[bundles],
-            moved_s=np.full(bundles.size, -7200.0 if first else time_s - 1.0),
-        )
+        moves = self.owners.moved(minute, moved, to)
+        cpu = self.cpu(minute) + self.noise * self.random.standard_normal(_N)
+        return self.owners.look(minute, moves, self.krate(minute), cpu)
 
 
 def _after(cluster: _Cluster, minutes: int) -> Knowledge:

@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from trimtab.pulsar.model import Floats
+from trimtab.pulsar.model import Floats, Ints
 
 
 def half_width(share: float) -> float:
@@ -31,3 +31,10 @@ def factors(columns: Floats, values: Floats) -> Floats:
             best, least = np.zeros(n), float(missed @ missed)
             best[kept] = fitted
     return best
+
+
+def put(values: Floats, who: Ints, new: Floats) -> Floats:
+    """Return the values with some of them replaced."""
+    values = values.copy()
+    values[who] = new
+    return values

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trimtab.lab.costs.arithmetic import put
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.knowledge import (
     BEFORE,
@@ -128,8 +129,8 @@ def _mixed(known: Knowledge, who: Ints, after: Floats, follows: Flags) -> tuple[
     is_whole = (follows & has_first)[:, None]
     of = dataclasses.replace(
         of,
-        lags=_put(of.lags, who, np.where(is_whole, sums, of.lags[who])),
-        lags_missed=_put(of.lags_missed, who, np.where(is_whole, missed, np.nan)),
+        lags=put(of.lags, who, np.where(is_whole, sums, of.lags[who])),
+        lags_missed=put(of.lags_missed, who, np.where(is_whole, missed, np.nan)),
     )
     return _Mixed(who, now, before, left), of
 
@@ -165,10 +166,10 @@ def _updated(known: Knowledge, mixed: _Mixed) -> Knowledge:
     moved = np.maximum(of.noise[who] * (1.0 + share * (square - 1.0)), _NOISE_MIN)
     of = dataclasses.replace(
         of,
-        mean=_put(of.mean, who, mean),
+        mean=put(of.mean, who, mean),
         covariance=covariances,
-        noise=_put(of.noise, who, moved),
-        surprises=_put(of.surprises, who, surprises),
+        noise=put(of.noise, who, moved),
+        surprises=put(of.surprises, who, surprises),
     )
     return mirrored(dataclasses.replace(known, deviations=of), who)
 
@@ -343,10 +344,3 @@ def _level(of: Deviations, known: Knowledge) -> Floats:
 
 def _speed(known: Knowledge) -> Floats:
     return np.asarray(known.brokers.by_cores * np.exp(known.brokers.slowness))
-
-
-def _put(values: Floats, who: Ints, new: Floats) -> Floats:
-    """Return the values with some of them replaced."""
-    values = values.copy()
-    values[who] = new
-    return values

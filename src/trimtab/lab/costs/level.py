@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trimtab.lab.costs.arithmetic import put
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.knowledge import WANDERING, Knowledge, with_brokers
 from trimtab.lab.costs.load import costs
@@ -128,12 +129,12 @@ def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -
     before_load = b.level_load[who]
     return with_brokers(
         known,
-        level=_put(b.level, who, level + gain * (filtered.own - level)),
-        level_load=_put(b.level_load, who, before_load + gain[:, None] * (load - before_load)),
-        level_variance=_put(b.level_variance, who, left),
-        window_variance=_put(b.window_variance, who, _window_variance(b.window_variance, filtered)),
-        doubts=_put(b.doubts, who, np.where(is_doubted & ~is_jump, doubts, 0.0)),
-        doubt=_put(b.doubt, who, np.where(is_doubted & ~is_jump, filtered.missed, 0.0)),
+        level=put(b.level, who, level + gain * (filtered.own - level)),
+        level_load=put(b.level_load, who, before_load + gain[:, None] * (load - before_load)),
+        level_variance=put(b.level_variance, who, left),
+        window_variance=put(b.window_variance, who, _window_variance(b.window_variance, filtered)),
+        doubts=put(b.doubts, who, np.where(is_doubted & ~is_jump, doubts, 0.0)),
+        doubt=put(b.doubt, who, np.where(is_doubted & ~is_jump, filtered.missed, 0.0)),
     )
 
 
@@ -147,7 +148,7 @@ def verified(known: Knowledge, filtered: Filtered) -> Knowledge:
     weight = known.brokers.unverified[who] / variance
     square = np.minimum(filtered.missed[rows] ** 2 / variance, _MISSED_MAX)
     missed = known.missed + np.array((float((weight * square).sum()), float(weight.sum())))
-    known = with_brokers(known, unverified=_put(known.brokers.unverified, who, np.zeros(who.size)))
+    known = with_brokers(known, unverified=put(known.brokers.unverified, who, np.zeros(who.size)))
     return dataclasses.replace(known, missed=missed)
 
 
@@ -165,10 +166,3 @@ def _window_variance(variances: Floats, filtered: Filtered) -> Floats:
     moved = window + _VARIANCE_SHARE * (np.clip(noise, *_VARIANCE_BOUNDS) - window)
     is_calm = ~filtered.is_doubted & ~filtered.is_first & filtered.is_settled
     return np.where(is_calm, moved, window)
-
-
-def _put(values: Floats, who: Ints, new: Floats) -> Floats:
-    """Return the values with some of them replaced."""
-    values = values.copy()
-    values[who] = new
-    return values
