@@ -314,6 +314,27 @@ def test_feeding_at_once_is_feeding_one_after_the_other() -> None:
     np.testing.assert_array_equal(taken, counts)
 
 
+@pytest.mark.parametrize("most", [10, 100])
+def test_what_is_fed_for_long_rests_where_each_feeding_leads(most: int) -> None:
+    # Far above, far below, within the last bits, at nothing, and too large or small to be skipped.
+    random, n = np.random.default_rng(most), 400
+    sample = 10.0 ** random.uniform(-3, 9, (4, n))
+    above = random.choice([1e-16, 3e-16, 1e-15, 1e-13, 1e-9, 1.0, 1e6], (4, n))
+    fed = sample * (1.0 + random.choice([-1.0, 1.0], (4, n)) * above * random.random((4, n)))
+    fed[:, :9] = random.choice([0.0, -1.0, 1e-300, 1e300, 5e-324], (4, 9))
+    sample[:, 5:14] = random.choice([0.0, -1.0, 1e-300, 1e300, 5e-324], (4, 9))
+    times = random.choice(np.array([15, 16, 17, 40, 60, 90]) * most, n)
+    expected, rests = fed.copy(), np.zeros(n, np.int64)
+    for number in range(times.max()):
+        mine = np.flatnonzero(times > number)
+        before = expected[:, mine]
+        expected[:, mine] = averaged(before.T, most, sample[:, mine].T).T
+        rests[mine] = np.where((expected[:, mine] == before).all(axis=0), rests[mine], number)
+    assert np.mean(rests + 1 < times) > 0.3
+    feed(fed, np.full(n, most), most, sample, times)
+    np.testing.assert_array_equal(fed, expected)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("few", [0, 3])
 def test_what_waits_is_fed_in_parts_if_it_is_much(
@@ -351,7 +372,7 @@ def test_short_averages_are_the_same_without_the_long_ones() -> None:
                 mine, whole = (_column(it, column.name) for it in (load, other))
                 if column.name == "preallocations":
                     mine, whole = mine.broker, whole.broker
-                elif column.name == "bundle_traffic":
+                elif column.name in {"bundle_traffic", "few_traffic"}:
                     mine, whole = asdict(mine), asdict(whole)
                 np.testing.assert_equal(mine, whole, err_msg=column.name)
         compared += len(load.bundles)
@@ -359,6 +380,8 @@ def test_short_averages_are_the_same_without_the_long_ones() -> None:
 
 
 def _column(load: ClusterLoad, name: str) -> Any:
+    if name == "few_traffic":
+        return load.traffic_of(np.arange(0, len(load.bundles), 3))
     return load.bundle_traffic() if name == "bundle_traffic" else getattr(load, name)
 
 

@@ -165,7 +165,7 @@ class Shadowed(Leader):
         """What has only been brought up to date is what it would be from the beginning."""
         anew = self._layout_of_now().load
         for field in dataclasses.fields(load):
-            if field.name not in ("preallocations", "bundle_data", "bundle_traffic"):
+            if field.name not in ("preallocations", "bundle_data", "bundle_traffic", "few_traffic"):
                 mine, wanted = (getattr(one, field.name) for one in (load, anew))
                 assert np.array_equal(mine, wanted), field.name
         carried = [dataclasses.astuple(one.bundle_traffic()) for one in (load, anew)]

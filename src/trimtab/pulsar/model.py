@@ -87,6 +87,15 @@ class BundleTraffic:
     throughput_in: Floats
     throughput_out: Floats
 
+    def part(self, bundles: Ints) -> BundleTraffic:
+        """Return what some of them carry."""
+        return BundleTraffic(
+            self.rate_in[bundles],
+            self.rate_out[bundles],
+            self.throughput_in[bundles],
+            self.throughput_out[bundles],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterLoad:
@@ -130,6 +139,14 @@ class ClusterLoad:
     preallocations: Preallocations = field(default_factory=Preallocations)
     #: Averages of all bundles; None if not known.
     bundle_data: BundleData | None = None
+    #: Returns what bundles at some positions carry, where that is less work than all; else None.
+    few_traffic: Callable[[Ints], BundleTraffic] | None = field(default=None, compare=False)
+
+    def traffic_of(self, bundles: Ints) -> BundleTraffic:
+        """Return what bundles at some positions carry."""
+        if self.few_traffic is None:
+            return self.bundle_traffic().part(bundles)
+        return self.few_traffic(bundles)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,6 @@ def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
     """Return the bundles that a round unloads, with their traffic."""
     if not decision.unloads:
         return []
-    traffic = load.bundle_traffic()
-    throughput = traffic.throughput_in + traffic.throughput_out
-    rate = traffic.rate_in + traffic.rate_out
     place = {broker: i for i, broker in enumerate(load.brokers)}
     sources = [place[unload.source] for unload in decision.unloads]
     mine = np.flatnonzero(np.isin(load.bundle_broker, sources)).tolist()
@@ -55,15 +52,18 @@ def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
     positions = [
         at[source, unload.bundle] for source, unload in zip(sources, decision.unloads, strict=True)
     ]
+    traffic = load.traffic_of(np.array(positions))
+    throughputs = (traffic.throughput_in + traffic.throughput_out).tolist()
+    rates = (traffic.rate_in + traffic.rate_out).tolist()
     return [
         {
             "source": unload.source,
             "bundle": unload.bundle,
             "target": unload.target,
-            "throughput": float(throughput[i]),
-            "rate": float(rate[i]),
+            "throughput": throughput,
+            "rate": rate,
         }
-        for i, unload in zip(positions, decision.unloads, strict=True)
+        for unload, throughput, rate in zip(decision.unloads, throughputs, rates, strict=True)
     ]
 
 

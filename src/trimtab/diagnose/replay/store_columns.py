@@ -211,15 +211,24 @@ def has_averages(
 
 def written_rows(table: pa.Table, places: Ints) -> list[dict[str, Any]]:
     """Return which writes lie at some positions of a table of reports, and where: `at`."""
-    columns = {
-        name: moments(column.to_numpy())
-        if pa.types.is_timestamp(column.type)
-        else column.to_pylist()
-        for name, column in zip(ROW, table.select(ROW).take(pa.array(places)).columns, strict=True)
-    }
+    rows = table.select(ROW).take(pa.array(places))
+    columns = {name: _cells(column) for name, column in zip(ROW, rows.columns, strict=True)}
     columns["at"] = places.tolist()
     names = tuple(columns)
     return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _cells(column: pa.ChunkedArray) -> list[Any]:
+    """Return what stands in a column of `ROW`; Arrow's own way takes ten times as long."""
+    if pa.types.is_timestamp(column.type):
+        return moments(column.to_numpy())
+    if pa.types.is_dictionary(column.type) and not column.null_count:
+        names = _names(column)
+        return list(map(names.known.__getitem__, names.codes.tolist()))
+    if column.null_count:
+        return column.to_pylist()  # type: ignore[no-any-return]  # a list of what stands there
+    cells: list[Any] = column.to_numpy().tolist()
+    return cells
 
 
 def _within(recorded: tuple[datetime, datetime] | None) -> ds.Expression:

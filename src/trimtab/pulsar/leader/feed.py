@@ -12,7 +12,13 @@ from trimtab.pulsar.leader.time_average import averaged
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 # Feedings after which those at rest are left out: to look costs as much as to feed thrice.
-_STRIDE = 64
+_STRIDE = 32
+# Where an average that is fed for long may begin as well, as a share of the sample, and how often
+# it is fed from there until it rests, at most: both for each sample in the average.
+_NEAR = 2.0**-51
+_SETTLING = 16
+# Beyond it, and beyond one by it, numbers lose bits or overflow.
+_LEAST = 1e-280
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,7 @@ def feed(average: Floats, taken: Ints, most: int, sample: Floats, times: Ints) -
                 counts[:n] += 1
                 values[:, :n] = averaged(values[:, :n].T, counts[:n, None], samples[:, :n].T).T
             average[:, places], taken[places] = values, counts
+        _approach(average, most, sample, left)
         while (places := _longest_first(left)).size:
             values, samples = average.take(places, axis=1), sample.take(places, axis=1)
             now = np.minimum(left[places], _STRIDE)
@@ -83,6 +90,33 @@ def feed(average: Floats, taken: Ints, most: int, sample: Floats, times: Ints) -
                 value /= np.float64(most)
             average[:, places] = values
             left[places] = np.where(are_at_rest(values, most, samples), 0, left[places] - now)
+
+
+def _approach(average: Floats, most: int, sample: Floats, times: Ints) -> None:
+    """Set averages that are fed until they rest close to where they do, on their side of it.
+
+    A feeding never turns the order of two averages round, as none of its roundings does.  So all
+    that begin on one side of the sample, and not within the few last bits in which feedings
+    change nothing, come to rest at the same number, however far away they begin.
+
+    Args:
+        average: (4, n) so far; changed in place.
+        most: the number of samples in each.
+        sample: (4, n) of each.
+        times: (n,) how often each is fed.
+    """
+    # Three roundings a feeding move it by as many times `most` units in the last place at most:
+    # that far from the sample an average may rest, and this is five times as far.
+    near = most * _NEAR
+    long = np.flatnonzero(times > _SETTLING * most)
+    if not long.size:
+        return
+    values, samples = average.take(long, axis=1), sample.take(long, axis=1)
+    distance = (values - samples) / samples
+    shares = np.log(np.abs(distance) / near) / -np.log1p(-1.0 / most)
+    is_plain = (samples > _LEAST) & (samples < 1.0 / _LEAST) & (values < 1.0 / _LEAST)
+    is_far = is_plain & (np.abs(distance) > near) & (shares + _SETTLING * most < times[long])
+    average[:, long] = np.where(is_far, samples * (1.0 + np.copysign(near, distance)), values)
 
 
 def are_at_rest(average: Floats, most: int, sample: Floats) -> Flags:

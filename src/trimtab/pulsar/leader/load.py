@@ -97,6 +97,7 @@ def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) ->
         bundle_data=averages.bundle_data(),
         preallocations=view.preallocated.laid_out(view.rank()),
         bundle_traffic=partial(_traffic, averages, rows, averages.version),
+        few_traffic=partial(_few_traffic, averages, rows, averages.version),
     )
 
 
@@ -109,6 +110,13 @@ def _traffic(averages: LeaderAverages, rows: Ints, version: int) -> BundleTraffi
     if version != averages.version:
         raise RuntimeError("bundle_traffic was asked for when the averages had changed already")
     return BundleTraffic(*averages.short(rows).T)
+
+
+def _few_traffic(
+    averages: LeaderAverages, rows: Ints, version: int, bundles: Ints
+) -> BundleTraffic:
+    """Return what bundles at some positions carry, otherwise as `_traffic`."""
+    return _traffic(averages, rows[bundles], version)
 
 
 def _are_sheddable(view: LeaderView, rows: Ints) -> Flags:

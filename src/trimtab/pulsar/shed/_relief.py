@@ -52,17 +52,20 @@ def _heaviest_first(load: ClusterLoad, is_source: Flags, offload: Floats) -> tup
     """Return each source's heaviest bundles until its offload is met, at least one."""
     if not is_source.any():
         return ()  # what bundles carry is not even asked for
-    traffic = load.bundle_traffic()
+    pool = np.flatnonzero(load.bundle_is_sheddable & is_source[load.bundle_broker])
+    traffic = load.traffic_of(pool)
     with np.errstate(all="ignore"):
         weight = traffic.throughput_in + traffic.throughput_out
-    pool = np.flatnonzero(load.bundle_is_sheddable & is_source[load.bundle_broker])
-    pool = pool[descending(weight[pool])]
-    pool = pool[np.argsort(load.bundle_broker[pool], kind="stable")]
+    order = descending(weight)
+    order = order[np.argsort(load.bundle_broker[pool[order]], kind="stable")]
+    pool, weight = pool[order], weight[order]
     sources, starts = np.unique(load.bundle_broker[pool], return_index=True)
     unloads: list[Unload] = []
-    for source, group in zip(sources.tolist(), np.split(pool, starts[1:]), strict=False):
+    for source, group, carried in zip(
+        sources.tolist(), np.split(pool, starts[1:]), np.split(weight, starts[1:]), strict=False
+    ):
         with np.errstate(all="ignore"):
-            is_unmet = np.cumsum(weight[group])[:-1] < offload[source]
+            is_unmet = np.cumsum(carried)[:-1] < offload[source]
         # Once the target is met it stays met: count up to the first False.
         count = 1 + (is_unmet.size if is_unmet.all() else int(np.argmin(is_unmet)))
         unloads += [Unload(load.brokers[source], load.bundles[i]) for i in group[:count].tolist()]

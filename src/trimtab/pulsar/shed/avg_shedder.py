@@ -342,13 +342,14 @@ def _unloads(load: ClusterLoad, ripe: Sequence[_Pair], shares: _Shares) -> tuple
     """Return each hotter broker's bundles, heaviest first, as far as they fit."""
     if not ripe:
         return ()
-    owner, traffic = load.bundle_broker, load.bundle_traffic()
+    owner = load.bundle_broker
     asked = np.flatnonzero(load.bundle_is_sheddable & shares.is_enough[owner])
+    traffic = load.traffic_of(asked)
     with np.errstate(all="ignore"):
         weight = np.where(
             shares.by_rate[owner[asked]],
-            traffic.rate_in[asked] + traffic.rate_out[asked],
-            traffic.throughput_in[asked] + traffic.throughput_out[asked],
+            traffic.rate_in + traffic.rate_out,
+            traffic.throughput_in + traffic.throughput_out,
         )
         is_heavy = weight > 0
     pool, weight = asked[is_heavy], weight[is_heavy]
