@@ -45,6 +45,11 @@ def resumed(script: Script, known: bytes | None) -> Replaying:
     return now
 
 
+def go_on(now: Replaying, script: Script) -> None:
+    """Have a leader that knows what it knew behind a stretch begin the next."""
+    now.soon, now.read = owners(script.stretch.ownership), script.reports.report
+
+
 def _new_view(leading: Leading) -> LeaderView:
     # The samples are all in memory, whether they wait or not.
     return LeaderView(LeaderAverages(reads_long(leading), waiting_max=sys.maxsize))

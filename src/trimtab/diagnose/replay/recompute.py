@@ -1,27 +1,29 @@
 """Replays every tenure of leadership on Spark: tables in, tables out.
 
 A tenure is one task, or several if it is long: it is cut into stretches by the size of the work,
-and what the leader knows by the end of one is handed to the next.  Where several cores are, what
-it knows further on is found out first, without deciding more than it takes, and decisions begin
-there, too.
+of which a task decides a few, and what the leader knows by their end is handed to the next.  Where
+more than two cores are, what it knows further on is found out first, without deciding more than it
+takes, and decisions begin there, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
-from trimtab.diagnose.replay.checkpoint import checkpoint, resumed
+from trimtab.diagnose.replay.checkpoint import checkpoint, go_on, resumed
 from trimtab.diagnose.replay.outline import outline
 from trimtab.diagnose.replay.replay import Replaying, follow, replay
 from trimtab.diagnose.replay.result_tables import Replayed, result_tables
 from trimtab.diagnose.replay.script import script
 from trimtab.diagnose.replay.stretches import Outline
 from trimtab.diagnose.replay.tenures import Tenure
+from trimtab.diagnose.replay.timeline import Script
 from trimtab.diagnose.store_source import Span
 from trimtab.files.packing import packed
 from trimtab.spark.runner import Here, Runner, cores_of, results, threads
@@ -30,6 +32,10 @@ from trimtab.spark.runner import Here, Runner, cores_of, results, threads
 Played: TypeAlias = Mapping[str, bytes]
 #: What the leader knew as a stretch began, None if its tenure began, and which stretch it is.
 Item: TypeAlias = tuple[bytes | None, int]
+
+#: Stretches that one task decides at most: between them nothing is handed on, and the next is read
+#: while one is decided.  Two are in memory, and what of more waits to be fed.
+_TOGETHER = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ def recompute(
         # A short tenure is done at once.
         place = places[number]
         drawn = outline(place.folder_and_cluster, place.tenure, place.logged, cuts)
-        return drawn if len(drawn.stretches) > 1 else _played(place, drawn, (None, 0))[0]
+        return drawn if len(drawn.stretches) > 1 else _played(place, drawn, None, (0,))[0][0]
 
     played: list[Played] = []
     for place, begun in zip(places, results(spark, begin, range(len(places))), strict=True):
@@ -91,9 +97,9 @@ def _whole(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
     played: dict[int, Played] = {}
     lane_of: dict[int, _Lane] = {}
 
-    def play(item: Item) -> tuple[Played, bytes | None]:
-        tables, now = _played(place, drawn, item)
-        return tables, checkpoint(now) if item[1] + 1 < count else None
+    def play(run: tuple[bytes | None, Sequence[int]]) -> tuple[list[Played], bytes | None]:
+        tables, now = _played(place, drawn, *run)
+        return tables, checkpoint(now) if run[1][-1] + 1 < count else None
 
     def go(item: Item) -> bytes:
         told = script(place.folder_and_cluster, place.tenure, drawn, item[1], place.logged)
@@ -101,11 +107,18 @@ def _whole(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
         follow(now, told)
         return checkpoint(now)
 
-    def decide(lane: _Lane) -> None:
+    def taken(lane: _Lane) -> range:
         # One thread alone is the first to put itself down for a stretch.
-        while (number := lane.at[1]) < count and lane_of.setdefault(number, lane) is lane:
-            ((played[number], known),) = results(spark, play, [lane.at])
-            lane.at = known, number + 1
+        start = end = lane.at[1]
+        while end < min(start + _TOGETHER, count) and lane_of.setdefault(end, lane) is lane:
+            end += 1
+        return range(start, end)
+
+    def decide(lane: _Lane) -> None:
+        while numbers := taken(lane):
+            ((tables, known),) = results(spark, play, [(lane.at[0], numbers)])
+            played.update(zip(numbers, tables, strict=True))
+            lane.at = known, numbers.stop
 
     last, cores = _Lane((None, 0)), _cores(spark)
     at = last.at
@@ -125,14 +138,39 @@ def _whole(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
 
 
 def _cores(spark: Runner) -> int:
-    """Return how many stretches can be decided at a time."""
-    return 1 if isinstance(spark, Here) else cores_of(spark)
+    """Return how many stretches can be decided at a time.
+
+    A core is left to what is done beside: to follow a leader takes nearly as long as to decide.
+    """
+    return 1 if isinstance(spark, Here) else max(1, cores_of(spark) - 1)
 
 
-def _played(place: _Place, drawn: Outline, item: Item) -> tuple[Played, Replaying]:
-    """Return the tables of a stretch, and what the leader knows behind it."""
-    known, number = item
-    told = script(place.folder_and_cluster, place.tenure, drawn, number, place.logged)
-    now = resumed(told, known)
-    tables = result_tables(replay(now, told))
-    return {name: packed(table) for name, table in tables.items()}, now
+def _played(
+    place: _Place, drawn: Outline, known: bytes | None, numbers: Sequence[int]
+) -> tuple[list[Played], Replaying]:
+    """Return the tables of stretches that follow on each other, and what is known behind them."""
+    played: list[Played] = []
+    now: Replaying | None = None
+    for told in _scripts(place, drawn, numbers):
+        if now is None:
+            now = resumed(told, known)
+        else:
+            go_on(now, told)
+        tables = result_tables(replay(now, told))
+        played.append({name: packed(table) for name, table in tables.items()})
+    assert now is not None
+    return played, now
+
+
+def _scripts(place: _Place, drawn: Outline, numbers: Sequence[int]) -> Iterator[Script]:
+    """Yield what happens in some stretches; while one is used the next is read."""
+
+    def read(number: int) -> Script:
+        return script(place.folder_and_cluster, place.tenure, drawn, number, place.logged)
+
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(read, numbers[0])
+        for number in numbers[1:]:
+            told, coming = coming.result(), reader.submit(read, number)
+            yield told
+        yield coming.result()
