@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.ingest.pipeline import ingest
 from trimtab.ingest.recording import open_recording
-from trimtab.report.render import render
+from trimtab.report.render import make_ready, render
 from trimtab.spark.session import started
 
 Given = ParamSpec("Given")
@@ -94,6 +95,8 @@ def main() -> None:
     output.mkdir(parents=True)
     log, watch = output / "spark.log", Watch()
     spark = watch.stage("start", lambda: started(cores=cores, log=log))
+    # As `explain` does.
+    ThreadPoolExecutor(1).submit(make_ready)
     with open_recording(recording) as opened:
         accounting = watch.stage("ingest", lambda: ingest(spark, opened, output / "tables"))
         cluster = opened.cluster

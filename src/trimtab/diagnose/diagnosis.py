@@ -137,8 +137,9 @@ def diagnose(spark: Runner, tables: Path, cluster: str) -> Diagnosis:
     # Nothing else waits for the replay: whatever does not need it is done beside.
     with threads(spark) as pool:
         playing = pool.submit(recompute, spark, (tables, cluster), led.replays, spans)
-        (spans_of_logs, logs), actions = log_spans(cluster_tables), cluster_tables.rows("actions")
-        silent, reported = logs_without_events(files), reported_series(basis.usages)
+        (spans_of_logs, logs), silent = log_spans(cluster_tables), logs_without_events(files)
+        actions = cluster_tables.rows("actions")
+        reported, over_bar = reported_series(basis.usages), busy(basis.usages, led.end)
         beside = replace(
             _beside(cluster_tables, basis, led.moved(), spans, logs | silent.quiet),
             unread=silent.unread,
@@ -160,8 +161,7 @@ def diagnose(spark: Runner, tables: Path, cluster: str) -> Diagnosis:
         findings_document(night, causes, verdicts(night, causes), questions, ran)
     )
     document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
-    document |= with_snapshot(document["headline"], shown)
-    document |= {"busy": busy(basis.usages, led.end)}
+    document |= with_snapshot(document["headline"], shown) | {"busy": over_bar}
     stretch = _stretch(basis, led.end, spans_of_logs.values())
     return Diagnosis(
         findings=_of_recording(meta, stretch, move) | _warned(document, meta, move),

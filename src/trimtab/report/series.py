@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -69,17 +69,27 @@ def series_of(points: Iterable[Any]) -> tuple[Series, ...]:
     A point without a readable time is left out; a usage of null says that the broker was
     gone from then on.
     """
-    by_broker: dict[str, dict[datetime, float | None]] = defaultdict(dict)
+    by_broker: dict[str, tuple[list[datetime], list[float | None]]] = {}
     for point in points:
         time = moment(point.get("time"))
         if time is not None:
-            by_broker[shown_name(point.get("broker"))][time] = number(point.get("usage"))
-    return tuple(_series(broker, by_broker[broker]) for broker in by_broker)
+            name = shown_name(point.get("broker"))
+            if name not in by_broker:
+                by_broker[name] = [], []
+            times, usages = by_broker[name]
+            times.append(time)
+            usages.append(number(point.get("usage")))
+    return tuple(_series(broker, *columns) for broker, columns in by_broker.items())
 
 
-def _series(broker: str, points: Mapping[datetime, float | None]) -> Series:
-    times = tuple(sorted(points))
-    return Series(broker, times, tuple(points[time] for time in times))
+def _series(broker: str, times: Sequence[datetime], usages: Sequence[float | None]) -> Series:
+    """Return a broker's points in order of time; of two at one time the later one counts."""
+    # They mostly are in order, and to hash a million times takes as long as to read them.
+    if all(before < after for before, after in pairwise(times)):
+        return Series(broker, tuple(times), tuple(usages))
+    points = dict(zip(times, usages, strict=True))
+    ordered = tuple(sorted(points))
+    return Series(broker, ordered, tuple(points[time] for time in ordered))
 
 
 def span_of(times: Iterable[datetime | None]) -> Span | None:

@@ -306,6 +306,8 @@ class LeaderAverages:
         """Bring some rows up to a number of feedings."""
         since = np.where(which, self._since, until)
         rows = np.flatnonzero(since < until)
+        # What was stored over since is told of in vain: half of all, where every second is stored.
+        new = new.of(since < until)
         first = np.full(since.size, until)
         first[new.rows[::-1]] = new.at[::-1]  # of what a row is told the first stays
         times = first[rows] - since[rows]

@@ -16,7 +16,7 @@ _STRIDE = 32
 # Where an average that is fed for long may begin as well, as a share of the sample, and how often
 # it is fed from there until it rests, at most: both for each sample in the average.
 _NEAR = 2.0**-51
-_SETTLING = 16
+_SETTLING = 8
 # Beyond it, and beyond one by it, numbers lose bits or overflow.
 _LEAST = 1e-280
 
