@@ -48,7 +48,7 @@ _SURPRISES = 3.0
 _BASE_ANEW = 100.0
 # What is off in a window is alike in many in a row, and goes with traffic that is not told apart:
 # it counts as so many times the noise that it is.
-_ALIKE = 3.0
+_ALIKE = 2.0
 # Share of a new square in the variance of noise, bounds of the square, and the least variance.
 _NOISE_SHARE = 0.03
 _NOISE_BOUNDS = (0.05, 9.0)

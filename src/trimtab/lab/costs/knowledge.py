@@ -32,7 +32,7 @@ LAGS = (1, 6, 12)
 CORES = 16.0
 #: Standard deviation of what a bundle costs about what its traffic does, as a share of it,
 #: before any move is verified.
-DEVIATION = 0.3
+DEVIATION = 0.29
 #: Variance that what is not explained of a broker gains in a minute, points squared.
 WANDERING = 0.5
 #: Bundles of a broker whose deviations are estimated: its heaviest.

@@ -17,13 +17,16 @@ from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 
 #: Percent from which a CPU only says that it is full.
 FULL = 97.0
-# Minutes beyond which a level that nobody tells of is not less sure any more: who gates reports
-# and says nothing is near what it said.
-_WANDERING_MIN = 8.0
+# Minutes beyond which a level that nobody tells of is not less sure any more: what a host does
+# beside its traffic comes and goes in that time, and who gates reports and says nothing is near
+# what it said.
+_WANDERING_MIN = 2.0
 # Deviations beyond which a window is doubted.
 _DOUBTED = 3.5
 # Points below which nothing is doubted.
 _DOUBTED_MIN = 3.0
+# Deviations beyond which a window counts less, the less the farther off it is.
+_TRUSTED = 2.0
 # Share of a surprise that is left in the next window if it lasts: of what comes and goes within
 # three windows the last shows less than the one before.
 _LASTS = 0.6
@@ -119,7 +122,9 @@ def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -
     is_doubted, is_jump = filtered.is_doubted, filtered.is_jump
     window = b.window_variance[who] + filtered.mixed
     before = filtered.variance - window
-    gain = np.where(is_jump, 1.0, np.where(is_doubted, 0.0, before / filtered.variance))
+    off = np.abs(filtered.missed) / np.sqrt(filtered.variance)
+    trusted = np.minimum(1.0, _TRUSTED / np.maximum(off, _TRUSTED))
+    gain = np.where(is_jump, 1.0, np.where(is_doubted, 0.0, trusted * before / filtered.variance))
     left = np.where(is_jump, window, (1.0 - gain) * before)
     # One that is doubted says nothing, full or not.
     is_full = (sample.cpu[rows] >= FULL) & (~is_doubted | is_jump)
@@ -141,9 +146,10 @@ def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -
 def verified(known: Knowledge, filtered: Filtered) -> Knowledge:
     """Return what is known with changes verified by the first window that shows them.
 
+    A window that is doubted may be of a load that comes and goes: the next one verifies.
     A change that is sure, or lost in the noise, says little about how sure changes are.
     """
-    rows = np.flatnonzero(filtered.is_settled)
+    rows = np.flatnonzero(filtered.is_settled & (~filtered.is_doubted | filtered.is_jump))
     who, variance = filtered.broker[rows], filtered.variance[rows]
     weight = known.brokers.unverified[who] / variance
     square = np.minimum(filtered.missed[rows] ** 2 / variance, _MISSED_MAX)

@@ -19,7 +19,10 @@ from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 _UNSTEADY = 0.5
 # Least of the variance of a bundle's deviation that is left: traffic that varies tells what more
 # of it costs, and that is not what all of it does.
-_UNTOLD_MIN = 0.12
+_UNTOLD_MIN = 0.2
+# s after which a window that was doubted tells nothing of the usage any more: loads that come and
+# go take a minute or so.
+_PASSING_S = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,11 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     untold = (moves @ (work * known.bundles.untold[bundle])) / np.maximum(moves @ work, 1e-9)
     costs_variance = untold * _variance(known, brokers, slopes[0], slopes[1])
     change_variance = costs_variance + speed**2 * (moves @ each)
-    before = level_now(known)[brokers]
+    passing, passing_variance = _passing(known, brokers, horizon_s)
+    before = level_now(known)[brokers] + passing
     after = before + (last[0] - first[0])
     drift = drift_variance(known, horizon_s)
-    variance = level_variance(known, brokers) + change_variance + drift
+    variance = level_variance(known, brokers) + passing_variance + change_variance + drift
     return Predictions(
         broker=brokers,
         before=before,
@@ -88,8 +92,9 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
 
 def unmoved(known: Knowledge, brokers: Ints, horizon_s: float) -> Predictions:
     """Return what becomes of brokers whose bundles stay: as now, and less sure by the hour."""
-    level, drift = level_now(known)[brokers], drift_variance(known, horizon_s)
-    deviation = np.sqrt(level_variance(known, brokers) + drift)
+    passing, variance = _passing(known, brokers, horizon_s)
+    level, drift = level_now(known)[brokers] + passing, drift_variance(known, horizon_s)
+    deviation = np.sqrt(level_variance(known, brokers) + variance + drift)
     return Predictions(brokers, level, level, np.zeros(brokers.size), deviation, drift)
 
 
@@ -164,6 +169,15 @@ def level_variance(known: Knowledge, brokers: Ints) -> Floats:
     silent_s = np.where(np.isfinite(written_s), known.time_s, written_s) - MINUTE_S
     silent_s = silent_s - np.where(np.isfinite(written_s), written_s, 0.0)
     return np.asarray(measured + wandering(np.maximum(silent_s, 0.0)))
+
+
+def _passing(known: Knowledge, brokers: Ints, horizon_s: float) -> tuple[Floats, Floats]:
+    """Return what a window that was doubted still adds to a usage, points, and its variance."""
+    of = known.brokers
+    age_s = known.time_s + horizon_s - of.written_s[brokers]
+    left = np.clip(1.0 - age_s / _PASSING_S, 0.0, 1.0)
+    doubt = of.doubt[brokers]
+    return left * doubt, left * (1.0 - left) * doubt**2
 
 
 def _usage(known: Knowledge, brokers: Ints, of: Floats) -> tuple[Floats, Floats, Floats, Floats]:
