@@ -20,7 +20,8 @@ from trimtab.lab.costs import (
     priced,
 )
 from trimtab.lab.costs.arrays import VERSION, among, arrays, knowledge
-from trimtab.lab.costs.predict import drift_variance
+from trimtab.lab.costs.knowledge import WANDERING
+from trimtab.lab.costs.predict import drift_variance, level_now, unmoved
 from trimtab.pulsar.model import Floats
 from trimtab.trials.costs.state import read_state, write_state
 
@@ -182,12 +183,53 @@ def test_one_wild_window_moves_no_level_and_three_do() -> None:
     known = _after(cluster, 60)
     level = float(known.brokers.level[0])
     for count in range(1, 4):
-        look = cluster.look(60 + count)
-        cpu = look.cpu.copy()
-        cpu[0] += 30.0
-        known = learned(known, dataclasses.replace(look, cpu=cpu), _WINDOWS)
+        known = learned(known, _with_more(cluster, 60 + count, 30.0), _WINDOWS)
         moved = float(known.brokers.level[0]) - level
         assert moved > 20.0 if count == 3 else moved < 10.0
+
+
+def _with_more(cluster: _Cluster, minute: int, points: float) -> Look:
+    """Return a look in which the first broker uses more than its costs say."""
+    look = cluster.look(minute)
+    cpu = look.cpu.copy()
+    cpu[0] += points
+    return dataclasses.replace(look, cpu=cpu)
+
+
+def test_a_wild_window_shows_in_the_usage_of_now_and_in_none_that_is_later() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.3, noise=0.3)
+    known = learned(_after(cluster, 60), _with_more(cluster, 61, 30.0), _WINDOWS)
+    level = float(level_now(known)[0])
+    now, soon, later = (unmoved(known, np.array([0]), s) for s in (0.0, 45.0, 120.0))
+    assert float(now.after[0]) - level == pytest.approx(30.0, abs=2.0)
+    assert float(soon.after[0]) - level == pytest.approx(15.0, abs=1.0)
+    assert float(later.after[0]) == level
+    # Whether it is over halfway nobody knows.
+    assert float(soon.deviation[0]) > 10.0 > float(later.deviation[0])
+
+
+def test_a_wild_window_verifies_no_change() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.3, noise=0.3)
+    known = learned(_after(cluster, 60), cluster.look(61, (0,), (1,)), _WINDOWS)
+    for minute in (62, 63):
+        known = learned(known, cluster.look(minute), _WINDOWS)
+    wild = learned(known, _with_more(cluster, 64, 30.0), _WINDOWS)
+    assert wild.brokers.unverified[0] == known.brokers.unverified[0] > 0.0
+    assert learned(wild, cluster.look(65), _WINDOWS).brokers.unverified[0] == 0.0
+
+
+def test_a_window_that_is_far_off_moves_the_level_less_than_its_share() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.0)
+    known = _after(cluster, 60)
+    brokers, look = known.brokers, cluster.look(61)
+    sd = float(np.sqrt(brokers.level_variance[0] + WANDERING + brokers.window_variance[0]))
+    moves = []
+    for points in (1.0 * sd, 3.0 * sd):
+        cpu = look.cpu.copy()
+        cpu[0] += points
+        then = learned(known, dataclasses.replace(look, cpu=cpu), _WINDOWS)
+        moves.append(float(then.brokers.level[0] - brokers.level[0]))
+    assert moves[0] < moves[1] == pytest.approx(2.0 * moves[0], rel=0.05)
 
 
 def test_a_saturated_broker_teaches_no_costs() -> None:

@@ -72,6 +72,11 @@ class Filtered(NamedTuple):
     variance: Floats
     mixed: Floats
 
+    @property
+    def is_in_doubt(self) -> Flags:
+        """Return which windows are doubted, and not believed yet."""
+        return np.asarray(self.is_doubted & ~self.is_jump)
+
 
 def wandering(silent_s: Floats) -> Floats:
     """Return the variance that levels gain while brokers are silent, points squared."""
@@ -119,15 +124,15 @@ def compared(known: Knowledge, sample: Sample, rows: Ints, windows: Windows) -> 
 def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -> Knowledge:
     """Return what is known with levels moved towards samples, as far as these are surer."""
     b, who, load = known.brokers, filtered.broker, sample.load[rows]
-    is_doubted, is_jump = filtered.is_doubted, filtered.is_jump
+    is_in_doubt, is_jump = filtered.is_in_doubt, filtered.is_jump
     window = b.window_variance[who] + filtered.mixed
     before = filtered.variance - window
     off = np.abs(filtered.missed) / np.sqrt(filtered.variance)
-    trusted = np.minimum(1.0, _TRUSTED / np.maximum(off, _TRUSTED))
-    gain = np.where(is_jump, 1.0, np.where(is_doubted, 0.0, trusted * before / filtered.variance))
+    trusted = _TRUSTED / np.maximum(off, _TRUSTED)
+    gain = np.where(is_jump, 1.0, np.where(is_in_doubt, 0.0, trusted * before / filtered.variance))
     left = np.where(is_jump, window, (1.0 - gain) * before)
     # One that is doubted says nothing, full or not.
-    is_full = (sample.cpu[rows] >= FULL) & (~is_doubted | is_jump)
+    is_full = (sample.cpu[rows] >= FULL) & ~is_in_doubt
     left = np.where(is_full, np.maximum(left, 100.0), left)
     doubts = np.where(filtered.goes_on, b.doubts[who] + 1.0, 1.0)
     level = np.where(filtered.is_first, filtered.own, b.level[who])
@@ -138,8 +143,8 @@ def levelled(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -
         level_load=put(b.level_load, who, before_load + gain[:, None] * (load - before_load)),
         level_variance=put(b.level_variance, who, left),
         window_variance=put(b.window_variance, who, _window_variance(b.window_variance, filtered)),
-        doubts=put(b.doubts, who, np.where(is_doubted & ~is_jump, doubts, 0.0)),
-        doubt=put(b.doubt, who, np.where(is_doubted & ~is_jump, filtered.missed, 0.0)),
+        doubts=put(b.doubts, who, np.where(is_in_doubt, doubts, 0.0)),
+        doubt=put(b.doubt, who, np.where(is_in_doubt, filtered.missed, 0.0)),
     )
 
 
@@ -149,7 +154,7 @@ def verified(known: Knowledge, filtered: Filtered) -> Knowledge:
     A window that is doubted may be of a load that comes and goes: the next one verifies.
     A change that is sure, or lost in the noise, says little about how sure changes are.
     """
-    rows = np.flatnonzero(filtered.is_settled & (~filtered.is_doubted | filtered.is_jump))
+    rows = np.flatnonzero(filtered.is_settled & ~filtered.is_in_doubt)
     who, variance = filtered.broker[rows], filtered.variance[rows]
     weight = known.brokers.unverified[who] / variance
     square = np.minimum(filtered.missed[rows] ** 2 / variance, _MISSED_MAX)

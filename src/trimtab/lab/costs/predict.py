@@ -75,11 +75,10 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     untold = (moves @ (work * known.bundles.untold[bundle])) / np.maximum(moves @ work, 1e-9)
     costs_variance = untold * _variance(known, brokers, slopes[0], slopes[1])
     change_variance = costs_variance + speed**2 * (moves @ each)
-    passing, passing_variance = _passing(known, brokers, horizon_s)
-    before = level_now(known)[brokers] + passing
+    before, variance = _left_alone(known, brokers, horizon_s)
     after = before + (last[0] - first[0])
     drift = drift_variance(known, horizon_s)
-    variance = level_variance(known, brokers) + passing_variance + change_variance + drift
+    variance = variance + change_variance + drift
     return Predictions(
         broker=brokers,
         before=before,
@@ -92,9 +91,9 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
 
 def unmoved(known: Knowledge, brokers: Ints, horizon_s: float) -> Predictions:
     """Return what becomes of brokers whose bundles stay: as now, and less sure by the hour."""
-    passing, variance = _passing(known, brokers, horizon_s)
-    level, drift = level_now(known)[brokers] + passing, drift_variance(known, horizon_s)
-    deviation = np.sqrt(level_variance(known, brokers) + variance + drift)
+    level, variance = _left_alone(known, brokers, horizon_s)
+    drift = drift_variance(known, horizon_s)
+    deviation = np.sqrt(variance + drift)
     return Predictions(brokers, level, level, np.zeros(brokers.size), deviation, drift)
 
 
@@ -171,13 +170,18 @@ def level_variance(known: Knowledge, brokers: Ints) -> Floats:
     return np.asarray(measured + wandering(np.maximum(silent_s, 0.0)))
 
 
-def _passing(known: Knowledge, brokers: Ints, horizon_s: float) -> tuple[Floats, Floats]:
-    """Return what a window that was doubted still adds to a usage, points, and its variance."""
+def _left_alone(known: Knowledge, brokers: Ints, horizon_s: float) -> tuple[Floats, Floats]:
+    """Return the usage of brokers that nothing is moved from or to, and its variance but for drift.
+
+    A window that was doubted still shows in it for a while.
+    """
     of = known.brokers
     age_s = known.time_s + horizon_s - of.written_s[brokers]
     left = np.clip(1.0 - age_s / _PASSING_S, 0.0, 1.0)
     doubt = of.doubt[brokers]
-    return left * doubt, left * (1.0 - left) * doubt**2
+    passing, passing_variance = left * doubt, left * (1.0 - left) * doubt**2
+    level = level_now(known)[brokers] + passing
+    return level, level_variance(known, brokers) + passing_variance
 
 
 def _usage(known: Knowledge, brokers: Ints, of: Floats) -> tuple[Floats, Floats, Floats, Floats]:
