@@ -207,6 +207,21 @@ def test_what_fails_now_and_then_is_tried_again(
         assert {"SlowDown", "InternalError", "cut"} == set(proxy.faults)
 
 
+def test_who_looks_long_for_what_is_not_there_yet_meets_no_fault(
+    url: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What the library's own retries are worth.
+    monkeypatch.setattr("trimtab.files.stores._ANEW", 1)
+    with faulty_proxy(url, 3) as proxy:
+        use(proxy.url, monkeypatch)
+        absent = place_of(str(place / "absent"))
+        for _ in range(150):
+            assert not absent.exists()
+            assert [] == list(files_below(absent))
+
+        assert 100 < len(proxy.faults)
+
+
 def test_a_generation_counts_at_once_and_the_one_before_stays(place: Path) -> None:
     names = []
     for number in range(3):

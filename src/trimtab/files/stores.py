@@ -28,8 +28,8 @@ Answer = TypeVar("Answer")
 
 #: Schemes of stores; `file` is this machine.
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs")
-#: Times that S3's library tries a call again that is throttled, fails or breaks off.
-_TRIES = 8
+#: Times that S3's library tries a call that is throttled, fails or breaks off: 13 s in all.
+_TRIES = 10
 #: Times that a call is begun anew which came to nothing for the store's sake all the same.
 _ANEW = 3
 _ANEW_AFTER_S = 0.5
@@ -87,7 +87,9 @@ def file_system(scheme: str, authority: str) -> tuple[FileSystem, str]:
         endpoint_override=endpoint,
         # Without a region in the environment, the bucket has one; servers of one's own have none.
         region=region or ("us-east-1" if endpoint else fs.resolve_s3_region(authority)),
-        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_TRIES),
+        # The standard one has a budget of retries that only successes fill up again: who looks
+        # for what is not there yet has none left after a hundred faults.
+        retry_strategy=fs.AwsDefaultS3RetryStrategy(max_attempts=_TRIES),
         connect_timeout=_CONNECTS_WITHIN_S,
         request_timeout=_ANSWERS_WITHIN_S,
         background_writes=False,
