@@ -45,6 +45,11 @@ def stamps(column: pa.ChunkedArray) -> Ints:
     return since
 
 
+def microseconds(times: Sequence[datetime]) -> Ints:
+    """Return times as µs since 1970."""
+    return stamps(pa.chunked_array([pa.array(times, pa.timestamp("us", tz="UTC"))]))
+
+
 def moments(times: Ints | Moments) -> list[Any]:
     """Return times, or µs since 1970, as Python has them, None where there is none.
 

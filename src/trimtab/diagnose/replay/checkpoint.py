@@ -35,9 +35,8 @@ def resumed(script: Script, known: bytes | None) -> Replaying:
         known: from `checkpoint`; None as the tenure begins.
     """
     leading, outline = script.leading, script.outline
-    now = replaying(
-        leading, _new_view(leading), owners(script.stretch.ownership), script.reports.report
-    )
+    now = replaying(leading, _new_view(leading), {}, script.reports.report)
+    go_on(now, script)
     if known is not None:
         now.view, now.memory, now.flushed = pickle.loads(known)
     now.gaps, now.departures = outline.gaps, outline.departures
@@ -48,6 +47,7 @@ def resumed(script: Script, known: bytes | None) -> Replaying:
 def go_on(now: Replaying, script: Script) -> None:
     """Have a leader that knows what it knew behind a stretch begin the next."""
     now.soon, now.read = owners(script.stretch.ownership), script.reports.report
+    now.stored, now.newest = script.reports, {}
 
 
 def _new_view(leading: Leading) -> LeaderView:

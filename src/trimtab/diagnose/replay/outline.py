@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from trimtab.diagnose.columns import moments, stamps
+from trimtab.diagnose.columns import microseconds, moments
 from trimtab.diagnose.replay.busy_leader import Spans, unloading
 from trimtab.diagnose.replay.leading import is_deaf, reads_long
 from trimtab.diagnose.replay.lookups import OWNING
 from trimtab.diagnose.replay.missed_writes import Gap, missed_write
-from trimtab.diagnose.replay.store_columns import ROW, has_averages, in_order, written_rows
+from trimtab.diagnose.replay.store_columns import ROW, has_averages, heard, in_order, written_rows
 from trimtab.diagnose.replay.stretches import Outline, Stretch
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.store_source import Span, best_positions, best_rows, is_logged
@@ -39,7 +39,6 @@ STRETCH_SIZE = 1_000_000
 _SELECTION = ("time", "thread", "count", "bundle", "file", "line")
 _OWNERSHIP = ("time", "bundle", "broker", "file", "line")
 _TICK = timedelta(microseconds=1)
-_TIME = pa.timestamp("us", tz="UTC")
 
 
 def outline(
@@ -59,7 +58,7 @@ def outline(
     """
     reports = _reports(folder_and_cluster, tenure)
     reports = reports.take(pa.array(best_positions(reports, logged)))
-    written = _written(reports)
+    written = heard(reports)
     ownership = best_rows(_ownership(folder_and_cluster, tenure), logged)
     exact = [row for row in ownership if is_logged(row)]
     busy = unloading(tenure.ticks, tenure.unloads, exact) if is_deaf(tenure.leading) else ()
@@ -84,12 +83,6 @@ def _reports(folder_and_cluster: tuple[Path, str], tenure: Tenure) -> pa.Table:
     columns["bundles"] = pc.list_value_length(ds.field("bundles"))
     mine = (ds.field("origin") == tenure.origin) & (ds.field("time") <= tenure.end)
     return in_order(folder_and_cluster, "load_reports", mine, columns)
-
-
-def _written(reports: pa.Table) -> Ints:
-    """Return when the leader heard of each row, as `write_time`, in µs since 1970."""
-    is_seen = pc.or_(reports["is_gone"], pc.is_null(reports["written"]))
-    return stamps(pc.if_else(is_seen, reports["time"], reports["written"]))
 
 
 def _by_size(reports: pa.Table, written: Ints) -> list[datetime]:
@@ -117,7 +110,7 @@ def _stretches(
 ) -> list[Stretch]:
     """Return the stretches between cuts."""
     reports, written, ownership = stored
-    count, edges = len(cuts) + 1, stamps(pa.chunked_array([pa.array(cuts, _TIME)]))
+    count, edges = len(cuts) + 1, microseconds(cuts)
     numbers = np.searchsorted(edges, written, side="right")
     ticks = _shared(tenure.ticks, [time for time, _ in tenure.ticks], cuts)
     unloads = _shared(tenure.unloads, [time for time, _ in tenure.unloads], cuts)

@@ -18,10 +18,12 @@ from trimtab.diagnose.replay.leading import Leading, placer_of
 from trimtab.diagnose.replay.lookups import Owners, answer, is_lookup
 from trimtab.diagnose.replay.missed_writes import Gap
 from trimtab.diagnose.replay.round_columns import chosen, hits, states, too_large
+from trimtab.diagnose.replay.store_columns import StoredReports
 from trimtab.diagnose.replay.timeline import (
     LEFT,
     OWNED,
     REPORT,
+    REPORTS,
     ROUND,
     SELECTION,
     STARTED,
@@ -33,7 +35,7 @@ from trimtab.diagnose.replay.timeline import (
 from trimtab.pulsar.bundles import is_system_bundle, namespace
 from trimtab.pulsar.leader.load import broker_load, cluster_load, usage_load
 from trimtab.pulsar.leader.view import LeaderView, Report
-from trimtab.pulsar.model import ClusterLoad, Decision, LostRoundError
+from trimtab.pulsar.model import ClusterLoad, Decision, Ints, LostRoundError
 from trimtab.pulsar.scores import weighted_usage
 from trimtab.pulsar.shed import shedder
 
@@ -50,6 +52,8 @@ _LEAVING = timedelta(seconds=30)
 _UNLOADING_S = 5.0
 #: Of many bundles so many are named.
 _NAMED_MAX = 3
+#: Of a broker that wrote nothing yet.
+_NOTHING: tuple[int, Report | None] = (-1, None)
 #: Writes of bundle averages closer together than this are one flush.
 _FLUSH = timedelta(seconds=5)
 
@@ -83,6 +87,10 @@ class Replaying:
     gaps: Sequence[Gap] = ()
     #: Rows of reports, polled, that tell of brokers that left.
     departures: Sequence[Mapping[str, Any]] = ()
+    #: Reports of the stretch on its way, if it is read as columns, and of each broker that wrote
+    #: one since: its number of `likes`, and the report.
+    stored: StoredReports | None = None
+    newest: dict[str, tuple[int, Report]] = field(default_factory=dict)
     flushed: datetime | None = None
     #: Why bundles' averages may differ from the leader's throughout; None if they do not.
     averages_doubt: str | None = None
@@ -163,6 +171,8 @@ def _learn(now: Replaying, event: tuple[datetime, int, Any]) -> None:
         for row in thing:
             if row["is_gone"]:
                 forget(now, row["broker"])
+    elif what == REPORTS:
+        _take_reports(now, thing)
     elif what == LEFT:
         now.memory.away.add(thing)
     elif what == STARTED:
@@ -173,6 +183,29 @@ def _learn(now: Replaying, event: tuple[datetime, int, Any]) -> None:
         view.own.discard(thing["bundle"])
         if thing["broker"] == now.leading.leader_id:
             view.own.add(thing["bundle"])
+
+
+def _take_reports(now: Replaying, places: Ints) -> None:
+    """Take reports at some positions of the stretch's columns, each looked at alone."""
+    view, stored, newest = now.view, now.stored, now.newest
+    assert stored is not None
+    reports = view.reports
+    codes, likes = stored.brokers.codes[places].tolist(), stored.likes[places].tolist()
+    for at, code, like in zip(places.tolist(), codes, likes, strict=True):
+        broker = stored.brokers.known[code]
+        like_before, before = newest.get(broker, _NOTHING)
+        if (
+            before is not None
+            and like_before == like
+            and reports.get(broker) is before
+            and view.is_settled
+        ):
+            report = stored.report_like(at, before)
+            view.rewrite(report)
+        else:
+            report = stored.report_at(at)
+            view.take(report)
+        newest[broker] = like, report
 
 
 def forget(now: Replaying, broker: str) -> None:

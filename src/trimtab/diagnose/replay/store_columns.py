@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from trimtab.diagnose.columns import Moments, beside, floats, moments
+from trimtab.diagnose.columns import Moments, beside, floats, moments, stamps
 from trimtab.diagnose.store_source import ZOOKEEPER, Span, best_table
 from trimtab.files.partitions import cluster_folder
 from trimtab.files.places import located
 from trimtab.pulsar.leader.averages import Average
 from trimtab.pulsar.leader.time_average import METRICS
 from trimtab.pulsar.leader.view import Report
-from trimtab.pulsar.model import RESOURCES, Floats, Ints
+from trimtab.pulsar.model import RESOURCES, Flags, Floats, Ints
 
 #: Columns of which a row of reports is made, to tell one write from another.
 ROW = ("time", "broker", "version", "written", "is_gone", "file")
@@ -54,8 +54,15 @@ class Names:
 class StoredReports:
     """Load reports that brokers wrote to the store."""
 
-    #: What says which write it was, and `at`: its position in the columns.
-    rows: Sequence[dict[str, Any]]
+    #: Columns of ROW, what says which write it was.
+    writes: pa.Table
+    #: (n_asked,) positions in the columns of those that are asked for.
+    asked: Ints
+    #: (n,) who wrote it.
+    brokers: Names
+    #: (n,) of one broker's reports those with the same number list the same bundles, and give
+    #: numbers of the same.
+    likes: Ints
     #: (n, 5) usage and limit, columns RESOURCES; -1 where one is absent, as in the Java.
     usage: Floats
     limit: Floats
@@ -71,18 +78,38 @@ class StoredReports:
     #: (n_measured, 5) METRICS and topics.
     samples: Floats
 
+    def written(self) -> tuple[Ints, Flags]:
+        """Return when the leader heard of what is asked for, in µs, and whether it is no more."""
+        asked = self.writes.select(("time", "written", "is_gone")).take(pa.array(self.asked))
+        return heard(asked), asked["is_gone"].to_numpy(zero_copy_only=False).astype(np.bool_)
+
+    def rows(self, places: Ints) -> list[dict[str, Any]]:
+        """Return which writes lie at some positions, and where: `at`."""
+        return written_rows(self.writes, places)
+
     def report(self, row: dict[str, Any]) -> Report:
         """Return what a row of `rows` says."""
-        at = row["at"]
-        start, end = int(self.starts[at]), int(self.ends[at])
+        return self.report_at(row["at"])
+
+    def report_at(self, at: int) -> Report:
+        """Return the report at a position."""
+        bundles = self.bundles.part(int(self.offsets[at]), int(self.offsets[at + 1]))
+        measured = self.measured.part(int(self.starts[at]), int(self.ends[at]))
+        return self._report(at, bundles, measured)
+
+    def report_like(self, at: int, other: Report) -> Report:
+        """Return the report at a position, which has the bundles of another."""
+        return self._report(at, other.bundles, other.measured)
+
+    def _report(self, at: int, bundles: tuple[str, ...], measured: tuple[str, ...]) -> Report:
         return Report(
-            broker=row["broker"],
-            usage=self.usage[at],
-            limit=self.limit[at],
-            totals=self.totals[at],
-            bundles=self.bundles.part(int(self.offsets[at]), int(self.offsets[at + 1])),
-            measured=self.measured.part(start, end),
-            samples=self.samples[start:end],
+            self.brokers.known[self.brokers.codes[at]],
+            self.usage[at],
+            self.limit[at],
+            self.totals[at],
+            bundles,
+            measured,
+            self.samples[self.starts[at] : self.ends[at]],
         )
 
 
@@ -125,7 +152,8 @@ def stored_reports(
     lean = (*ROW, "line", "bundles", *resources[0], *resources[1], *METRICS)
     table = in_order(folder_and_cluster, "load_reports", mine, lean)
     lists = table["bundles"].combine_chunks()
-    offsets = np.append(0, np.cumsum(pc.fill_null(pc.list_value_length(lists), 0).to_numpy()))
+    sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
+    offsets = np.append(0, np.cumsum(sizes))
     numbers = (*METRICS, "topics")
     stats = in_order(
         folder_and_cluster, "bundle_reports", mine, ("file", "line", "bundle", *numbers)
@@ -134,18 +162,24 @@ def stored_reports(
     places, theirs = _places(table, files), _places(stats, files)
     rank = {file: i for i, file in enumerate(files)}
     asked = [rank[file] * _LINES + each for file, each in lines.items()]
+    starts = np.searchsorted(theirs, places, side="left")
+    ends = np.searchsorted(theirs, places, side="right")
+    brokers, measured = _names(table["broker"]), _names(stats["bundle"])
+    bundles = _names(pc.list_flatten(lists))
+    parts = ((offsets[:-1], offsets[1:], bundles.codes), (starts, ends, measured.codes))
     return StoredReports(
-        rows=written_rows(
-            table, np.flatnonzero(np.isin(places, np.concatenate([_NOWHERE, *asked])))
-        ),
+        writes=table.select(ROW),
+        asked=np.flatnonzero(np.isin(places, np.concatenate([_NOWHERE, *asked]))),
+        brokers=brokers,
+        likes=likes_of(brokers.codes, parts),
         usage=beside(table, resources[0], -1.0),
         limit=beside(table, resources[1], -1.0),
         totals=beside(table, METRICS, np.nan),
-        offsets=offsets.astype(np.int64),
-        bundles=_names(pc.list_flatten(lists)),
-        starts=np.searchsorted(theirs, places, side="left"),
-        ends=np.searchsorted(theirs, places, side="right"),
-        measured=_names(stats["bundle"]),
+        offsets=offsets,
+        bundles=bundles,
+        starts=starts,
+        ends=ends,
+        measured=measured,
         samples=beside(stats, numbers, 0.0),
     )
 
@@ -209,6 +243,12 @@ def has_averages(
     return bool(files.head(1, columns=["written"], filter=which).num_rows)
 
 
+def heard(reports: pa.Table) -> Ints:
+    """Return when the leader heard of each row, as `write_time`, in µs since 1970."""
+    is_seen = pc.or_(reports["is_gone"], pc.is_null(reports["written"]))
+    return stamps(pc.if_else(is_seen, reports["time"], reports["written"]))
+
+
 def written_rows(table: pa.Table, places: Ints) -> list[dict[str, Any]]:
     """Return which writes lie at some positions of a table of reports, and where: `at`."""
     rows = table.select(ROW).take(pa.array(places))
@@ -216,6 +256,31 @@ def written_rows(table: pa.Table, places: Ints) -> list[dict[str, Any]]:
     columns["at"] = places.tolist()
     names = tuple(columns)
     return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def likes_of(brokers: Ints, parts: Sequence[tuple[Ints, Ints, Ints]]) -> Ints:
+    """Return a number for each report, the same for one broker's with the same codes.
+
+    Args:
+        brokers: (n,) whose each is.
+        parts: (n,) where its codes begin, (n,) where they end, and all codes; several times.
+    """
+    order = np.argsort(brokers, kind="stable")
+    is_new = np.append(True, np.diff(brokers[order]) != 0)[: order.size]
+    for starts, ends, codes in parts:
+        sizes = (ends - starts)[order]
+        before = np.append(0, sizes)[: order.size]
+        is_new |= sizes != before
+        edges = np.append(0, np.cumsum(sizes))
+        within = np.arange(edges[-1]) - np.repeat(edges[:-1], sizes)
+        laid_out = codes[np.repeat(starts[order], sizes) + within]
+        # What lies as far in front is the same place of the report before, if that is as long.
+        differs = laid_out != laid_out[np.arange(edges[-1]) - np.repeat(before, sizes)]
+        counts = np.append(0, np.cumsum(differs))
+        is_new |= counts[edges[1:]] != counts[edges[:-1]]
+    likes = np.empty(order.size, np.int64)
+    likes[order] = np.cumsum(is_new)
+    return likes
 
 
 def _cells(column: pa.ChunkedArray) -> list[Any]:

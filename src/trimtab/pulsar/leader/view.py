@@ -110,6 +110,19 @@ class LeaderView:
         for _ in range(notifications):
             self.recompute()
 
+    @property
+    def is_settled(self) -> bool:
+        """Return whether a look does no more than to feed averages, if brokers stay."""
+        is_told_once = not (self._unmet or self._unreported or self._doubled)
+        return is_told_once and not self.preallocated.by_broker
+
+    def rewrite(self, report: Report) -> None:
+        """Take a write of a broker with the bundles of the one before, while `is_settled`."""
+        self.averages.tell(self._measured_rows[report.broker], report.samples)
+        self._reports[report.broker] = report
+        self._rewritten.add(report.broker)
+        self.averages.feed()
+
     def put(self, report: Report) -> None:
         """Have a broker's report without looking at it yet."""
         broker, before = report.broker, self._reports.get(report.broker)
