@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import click
 from oracle.java import OracleError
@@ -56,7 +57,14 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
 @click.option("--brokers", default=LARGE.brokers, help="Brokers of the nights and of the week.")
 @click.option("--hours", default=LARGE.hours, help="Hours of the nights.")
 @click.option("--days", default=WEEK.hours / 24.0, help="Days of the week.")
-def main(only: tuple[str, ...], brokers: int, hours: float, days: float) -> None:
+@click.option(
+    "--recorded",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="What `bench.week.record_week` wrote of so many brokers and days; else it is written.",
+)
+def main(
+    only: tuple[str, ...], brokers: int, hours: float, days: float, recorded: Path | None
+) -> None:
     """Measure, and put the figures on record in docs/performance.md.
 
     A large night needs some 10 GB, and a week some 40; with TMPDIR=/dev/shm no disk is waited for.
@@ -66,7 +74,7 @@ def main(only: tuple[str, ...], brokers: int, hours: float, days: float) -> None
     nights = {
         "night": partial(night, asked),
         "talkative_night": partial(talkative_night, asked),
-        "week": partial(week, replace(asked, hours=24.0 * days)),
+        "week": partial(week, replace(asked, hours=24.0 * days), recorded),
     }
     benchmarks: dict[str, Callable[[], Table]] = {**BENCHMARKS, **nights}
     for name in only or BENCHMARKS:

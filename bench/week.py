@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -40,27 +39,28 @@ _MEBIBYTE = 1 << 20
 _KINDS = ("driver", "java", "workers")
 
 
-def week(size: Size = WEEK) -> Table:
+def week(size: Size = WEEK, recording: Path | None = None) -> Table:
     """Measure `trimtab explain` on a week of a large cluster that one leader balances.
+
+    Args:
+        size: how large it is.
+        recording: one that `record_week` wrote; None: it is written, and thrown away.
 
     Raises:
         DifferenceError: cut or uncut, on one core or two, not every byte is the same.
     """
     with tempfile.TemporaryDirectory(prefix="trimtab-week-") as folder:
-        began = time.monotonic()
-        root = Path(folder) / "week"
-        played = replace(world(size.brokers, size.bundles), duration_s=size.hours * 3600.0)
-        run = record(played, BALANCER, Parameters(), root, QUIET)
-        took_s = time.monotonic() - began
+        root = recording or Path(folder) / "week"
+        if recording is None:
+            record_week(size, root)
         sides = {name: _side(root, Path(folder) / "tables", *how) for name, how in _SIDES.items()}
     if len({side["digest"] for side in sides.values()}) > 1:
         raise DifferenceError("tables, findings and page are not the same in every byte")
+    one = sides["one core"]
     text = (
         f"{size.hours / 24:g} days of {size.brokers:,} brokers with {size.bundles:,} bundles under "
-        f"one leader, as `trimtab record` writes them in {took_s:,.0f} s, with a round of "
-        "ThresholdShedder a minute.\n"
-        f"{run.counts['reports']:,} reports were written, and {run.moves.time_s.size:,} bundles "
-        "moved.\n"
+        "one leader, as `trimtab record` writes them, with a round of ThresholdShedder a minute: "
+        f"{one['lines']:,} lines.\n"
         "Each explanation is a process of its own, which is kept to so many cores with all that it "
         "starts; tables, findings and page are the same in every byte, or there is no table.\n"
         f"Two cores are {_ratio(sides, 'one core')} times one, and "
@@ -70,6 +70,12 @@ def week(size: Size = WEEK) -> Table:
     )
     rows = tuple(_row(name, side) for name, side in sides.items())
     return Table(text, (f"PySpark {pyspark.__version__}",), _HEADINGS, rows)
+
+
+def record_week(size: Size, root: Path) -> None:
+    """Write the recording."""
+    played = replace(world(size.brokers, size.bundles), duration_s=size.hours * 3600.0)
+    record(played, BALANCER, Parameters(), root, QUIET)
 
 
 def _side(root: Path, output: Path, cores: int, how: tuple[str, ...]) -> Mapping[str, Any]:
