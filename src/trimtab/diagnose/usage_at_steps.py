@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -51,15 +50,17 @@ def usage_at_steps(night: Night) -> UsageAtSteps | None:
     )
     usage, throughput = (np.full((len(brokers), times.size), np.nan) for _ in range(2))
     row = {broker: i for i, broker in enumerate(brokers)}
-    known: dict[str, list[tuple[float, float]]] = {broker: [] for broker in brokers}
-    for each in night.usages:
-        if each.broker in known:
-            value = math.nan if each.usage is None else each.usage
-            known[each.broker].append((each.time.timestamp(), value))
+    codes = np.array([row.get(each.broker, -1) for each in night.usages])
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(len(brokers)), side="right")
+    starts = np.searchsorted(codes[order], np.arange(len(brokers)), side="left")
+    since = np.array([each.time.timestamp() for each in night.usages])[order]
+    # None becomes NaN.
+    value = np.array([each.usage for each in night.usages], np.float64)[order]
     for broker, i in row.items():
-        reports = night.reports[broker]
+        reports, mine = night.reports[broker], slice(starts[i], ends[i])
         seconds = [time.timestamp() for time in reports.times]
-        usage[i] = _standing(times, *np.array(known[broker]).T)
+        usage[i] = _standing(times, since[mine], value[mine])
         throughput[i] = _standing(times, np.array(seconds), reports.throughput)
     count = (~np.isnan(usage)).sum(axis=0)
     mean = np.where(count > 1, np.nansum(usage, axis=0) / np.maximum(count, 1), np.nan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -39,6 +40,7 @@ def over_placement(night: Night) -> list[Finding]:
         data of the round's start
     """
     findings: list[Finding] = []
+    begins = sorted(night.decisions.times)
     night = replace(night, rounds=carried_out(night))
     for logged in night.rounds:
         targets = dict.fromkeys(move.target for move in logged.moves if move.target)
@@ -48,19 +50,24 @@ def over_placement(night: Night) -> list[Finding]:
         times = (logged.time, settled) if is_all_reported(night, logged) else ()
         before, after = (_sampled(night, time) for time in times) if times else ({}, {})
         reported = before, after
+        horizon = _third_round(night, begins, logged)
         for target in targets:
             moves = [move for move in logged.moves if move.target == target]
-            finding = _finding(night, logged, moves, reported)
+            finding = _finding(night, logged, horizon, moves, reported)
             if finding is not None:
                 findings.append(finding)
     return findings
 
 
 def _finding(
-    night: Night, logged: Round, moves: Sequence[Move], reported: tuple[_Usage, _Usage]
+    night: Night,
+    logged: Round,
+    horizon: datetime,
+    moves: Sequence[Move],
+    reported: tuple[_Usage, _Usage],
 ) -> Finding | None:
     target = moves[0].target or ""
-    signs, numbers, is_hot = _signs(night, logged, target, reported)
+    signs, numbers, is_hot = _signs(night, logged, horizon, target, reported)
     is_planned = logged.strategy in _PLANNING
     if len(moves) > 1 and not is_planned:
         signs.insert(0, f"{len(moves)} bundles of one round went to it")
@@ -85,15 +92,15 @@ def _finding(
 
 
 def _signs(
-    night: Night, logged: Round, target: str, reported: tuple[_Usage, _Usage]
+    night: Night, logged: Round, horizon: datetime, target: str, reported: tuple[_Usage, _Usage]
 ) -> tuple[list[str], dict[str, float], bool]:
     """Return what shows that a destination was overfilled: words, numbers, and whether it was hot.
 
-    `reported` is usage before the round, and when its moves had settled.
+    Until `horizon` what is shed counts; `reported` is usage before the round, and when its moves
+    had settled.
     """
     signs: list[str] = []
     numbers: dict[str, float] = {}
-    horizon = _third_round(night, logged)
     for later in night.rounds:
         if logged.end < later.time <= horizon and later.moves_from(target):
             minutes = (later.time - logged.time).total_seconds() / 60
@@ -119,11 +126,14 @@ def _signs(
     return signs, numbers, bool(signs)
 
 
-def _third_round(night: Night, logged: Round) -> datetime:
-    """Return until when the third round after one has begun: later where a leader was absent."""
+def _third_round(night: Night, begins: Sequence[datetime], logged: Round) -> datetime:
+    """Return until when the third round after one has begun: later where a leader was absent.
+
+    `begins` is when all rounds began, in order.
+    """
     usual = logged.end + timedelta(seconds=night.interval_s * (_SHED_AGAIN_ROUNDS + 0.5))
-    known = sorted(time for time in night.decisions.times if time > logged.end)
-    return max([usual, *known[_SHED_AGAIN_ROUNDS - 1 : _SHED_AGAIN_ROUNDS]])
+    third = bisect_right(begins, logged.end) + _SHED_AGAIN_ROUNDS - 1
+    return max([usual, *begins[third : third + 1]])
 
 
 def _sampled(night: Night, time: datetime) -> dict[str, float]:
