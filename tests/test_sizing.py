@@ -15,10 +15,14 @@ from sized_night import needs_of
 from test_recorded_traffic import MEASURED, THRESHOLD, two_brokers
 from tools import sizes
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
-from trimtab.lab.rehearsal.measures import Bar
+from trimtab.lab.rehearsal.measures import Bar, measures, samples
+from trimtab.lab.simulate.run import at_end, passing
+from trimtab.lab.simulate.simulation import Simulation
+from trimtab.lab.simulate.world import Run
 from trimtab.lab.sizing.bundles import bundle_count
+from trimtab.lab.sizing.kept import keeps
 from trimtab.lab.sizing.need import Need, need, share_needs
-from trimtab.lab.sizing.sized import Size, likely_need, loss, shared_out, sized_run
+from trimtab.lab.sizing.sized import Size, likely_need, loss, shared_out, sized
 from trimtab.trials.size.document import answer
 from trimtab.trials.size.needs import Needs, curve
 from trimtab.trials.size.nights import night_needs
@@ -41,22 +45,22 @@ def least(is_kept: Callable[[int], bool], first: int, lowest: int = 2) -> float:
 def test_the_least_number_is_found_whatever_was_guessed(truth: int, first: int) -> None:
     asked: list[int] = []
 
-    def keeps(count: int) -> bool:
+    def is_kept(count: int) -> bool:
         asked.append(count)
         return count >= truth
 
-    assert least(keeps, first) == (truth if truth <= 40 else np.inf)
+    assert least(is_kept, first) == (truth if truth <= 40 else np.inf)
     assert len(asked) == len(set(asked)) <= 16
 
 
 def test_a_good_guess_is_quick() -> None:
     asked: list[int] = []
 
-    def keeps(count: int) -> bool:
+    def is_kept(count: int) -> bool:
         asked.append(count)
         return count >= 9
 
-    assert least(keeps, 9) == 9
+    assert least(is_kept, 9) == 9
     assert sorted(asked) == [7, 8, 9, 10, 11, 12]
 
 
@@ -112,14 +116,37 @@ def test_nobody_has_more_than_the_mean_and_one_bundle(work: list[float], count: 
 
 
 def test_the_fullest_is_lost_and_the_others_carry_all(again: Rebuilt) -> None:
-    run = sized_run(again, THRESHOLD, again.used.costs, Size(3), seed=0)
+    def run_on(size: Size) -> Run:
+        return at_end(passing(sized(again, THRESHOLD, again.used.costs, size, seed=0)))
+
+    run = run_on(Size(3))
     is_up = ~np.isnan(run.usage)
     assert is_up[0].all()
     assert is_up[-1].sum() == 2
-    whole = sized_run(again, THRESHOLD, again.used.costs, Size(3, is_one_lost=False), seed=0)
+    whole = run_on(Size(3, is_one_lost=False))
     assert not np.isnan(whole.usage).any()
-    grown = sized_run(again, THRESHOLD, again.used.costs, Size(3, growth=2.0), seed=0)
+    grown = run_on(Size(3, growth=2.0))
     assert grown.offered == pytest.approx(2.0 * whole.offered)
+
+
+def test_what_has_broken_the_bar_is_not_run_to_its_end(again: Rebuilt) -> None:
+    def simulation() -> Simulation:
+        return sized(again, THRESHOLD, again.used.costs, Size(3), seed=0)
+
+    whole = at_end(passing(simulation()))
+    peaks = np.quantile(samples(whole)[0].max(axis=1), np.linspace(0.0, 1.0, 9))
+    said = []
+    for peak in peaks.tolist():
+        bar, tried = replace(BAR, peak_percent=peak), simulation()
+        said.append(keeps(tried, bar))
+        # The same as of all of it, though what breaks it is not run to the end.
+        assert said[-1] == bar.is_met(measures(whole, bar))
+        assert (tried.tick == tried.n_ticks) or not said[-1]
+    assert not said[0]
+    assert said[-1]
+    broken = simulation()
+    assert not keeps(broken, replace(BAR, peak_percent=1.0))
+    assert broken.tick < broken.n_ticks
 
 
 def test_the_loss_comes_before_the_busiest_minutes_not_the_busiest_moment() -> None:

@@ -28,7 +28,7 @@ from trimtab.lab.reconstruct.cluster import Measured, rebuilt
 from trimtab.lab.reconstruct.costs import known_costs
 from trimtab.lab.reconstruct.costs_by_usage import costs_by_usage
 from trimtab.lab.reconstruct.evidence import Evidence
-from trimtab.lab.rehearsal.measures import Bar, measures
+from trimtab.lab.rehearsal.measures import Bar
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.physics import costs as physics_costs
@@ -36,8 +36,10 @@ from trimtab.lab.simulate.physics import work as physics_work
 from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.scenario import scenario
 from trimtab.lab.simulate.scenario_tables import Scenario
+from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.traffic import Traffic
 from trimtab.lab.simulate.world import World
+from trimtab.lab.sizing.kept import keeps
 from trimtab.lab.sizing.sized import alike, loss, shared_out
 from trimtab.pulsar.model import Floats
 from trimtab.spark.program import digest
@@ -209,7 +211,7 @@ def _keeps(world: World, work: Floats, balancer: Balancer, cluster: Scenario, co
         events=(loss(work, _STEP_S, owner, count),),
         event_s=120.0,
     )
-    return BAR.is_met(measures(simulated(tried, balancer, cluster.parameters), BAR))
+    return keeps(Simulation(tried, balancer, cluster.parameters), BAR)
 
 
 def recorded(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trimtab.lab.outcomes.level import minute_means
 from trimtab.lab.outcomes.trajectory import SAMPLE_S
@@ -49,9 +50,7 @@ def measures(run: Run, bar: Bar) -> dict[str, float]:
         changes of owners.  And by broker and by namespace what `by_name` takes apart.
     """
     from_s = run.world.event_s
-    usage, step_s = samples(run)
-    # Minutes that lie behind the event as a whole.
-    minute = usage[np.arange(1, len(usage) + 1) * step_s >= from_s + MINUTE_S]
+    minute, step_s = _minutes_behind(from_s, run.usage, run.tick_s)
     is_moved = run.moves.time_s >= from_s
     topics = run.world.bundles.topics[run.moves.bundle[is_moved]]
     outage = run.moves.outage_s[is_moved]
@@ -73,6 +72,30 @@ def measures(run: Run, bar: Bar) -> dict[str, float]:
         **_by_namespace(run, topics, run.moves.bundle[is_moved]),
         **{f"course {i}": value for i, value in enumerate(course(run).tolist())},
     }
+
+
+def over_min(usage: NDArray[np.float32], tick_s: float, from_s: float, bar: Bar) -> float:
+    """Return minutes in which any broker was above a bar's peak, as `measures` has them.
+
+    Args:
+        usage: (n_ticks, n_brokers) percent, of a run or of as much of it as has passed.
+        tick_s: s of a tick.
+        from_s: when the event is.
+        bar: this bar.
+
+    Properties:
+        Of more of a run never less.
+    """
+    minute, step_s = _minutes_behind(from_s, usage, tick_s)
+    return float((minute > bar.peak_percent).any(axis=1).sum() * (step_s / MINUTE_S))
+
+
+def _minutes_behind(
+    from_s: float, usage: NDArray[np.float32], tick_s: float
+) -> tuple[Floats, float]:
+    """Return the minutes that lie behind an event as a whole, and the s between them."""
+    minute, step_s = _samples(usage, tick_s)
+    return minute[np.arange(1, len(minute) + 1) * step_s >= from_s + MINUTE_S], step_s
 
 
 def by_name(numbers: Mapping[str, float], what: str) -> dict[str, float]:
@@ -99,10 +122,14 @@ def samples(run: Run) -> tuple[Floats, float]:
     Returns:
         (n, n_brokers) mean of the minute before each sample; 0 of a broker that is down.
     """
-    ticks = max(1, round(SAMPLE_S / run.tick_s))
-    step_s = ticks * run.tick_s
-    usage = minute_means(run.usage, ticks, max(1, round(MINUTE_S / step_s)))
-    return np.nan_to_num(usage).astype(np.float64), step_s
+    return _samples(run.usage, run.tick_s)
+
+
+def _samples(usage: NDArray[np.float32], tick_s: float) -> tuple[Floats, float]:
+    ticks = max(1, round(SAMPLE_S / tick_s))
+    step_s = ticks * tick_s
+    means = minute_means(usage, ticks, max(1, round(MINUTE_S / step_s)))
+    return np.nan_to_num(means).astype(np.float64), step_s
 
 
 def _by_namespace(run: Run, topics: Floats, bundle: Ints) -> dict[str, float]:

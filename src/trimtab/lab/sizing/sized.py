@@ -12,10 +12,9 @@ from trimtab.lab.reconstruct.costs import Costs
 from trimtab.lab.rehearsal.disturbed import scaled
 from trimtab.lab.rehearsal.plan import Scaling
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.run import at_end, passing
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.surroundings import RecordedOthers, RecordedSurroundings
-from trimtab.lab.simulate.world import Event, Kind, Machines, Run, World
+from trimtab.lab.simulate.world import Event, Kind, Machines, World
 from trimtab.pulsar.model import Floats, Ints
 
 #: s until the leader knows its brokers: what is before does not count.
@@ -36,8 +35,8 @@ class Size:
     is_one_lost: bool = True
 
 
-def sized_run(again: Rebuilt, balancer: Balancer, costs: Costs, size: Size, seed: int) -> Run:
-    """Return the run of a recorded night on so many brokers, each like the median one.
+def sized(again: Rebuilt, balancer: Balancer, costs: Costs, size: Size, seed: int) -> Simulation:
+    """Return the simulation, not begun, of a recorded night on so many brokers.
 
     Args:
         again: the cluster, with the costs of its traffic taken for what they are here.
@@ -46,15 +45,15 @@ def sized_run(again: Rebuilt, balancer: Balancer, costs: Costs, size: Size, seed
         size: how many brokers, and how much traffic.
         seed: of what chance brings.
 
-    All are there from the beginning, with bundles shared out by the work that they bring;
-    nobody comes or goes as it was recorded.
+    Each broker is like the median one.  All are there from the beginning, with bundles shared
+    out by the work that they bring; nobody comes or goes as it was recorded.
 
     Raises:
         LookupError: a strategy is not in the release.
         SettingError: a setting of the balancer cannot be read.
 
     Properties:
-        The same arguments give the same bytes.
+        The same arguments give a simulation that leaves the same bytes.
     """
     traffic, tick_s = again.surroundings.traffic, again.grid.tick_s
     if size.growth != 1.0:
@@ -75,7 +74,7 @@ def sized_run(again: Rebuilt, balancer: Balancer, costs: Costs, size: Size, seed
         seed=seed,
     )
     meet = RecordedSurroundings(traffic, RecordedOthers(others[:, :, donors]), ())
-    return at_end(passing(Simulation(world, balancer, again.parameters, meet)))
+    return Simulation(world, balancer, again.parameters, meet)
 
 
 def loss(work: Floats, step_s: float, owner: Ints, brokers: int) -> Event:

@@ -11,12 +11,13 @@ import numpy as np
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import recosted
 from trimtab.lab.reconstruct.costs import Costs
-from trimtab.lab.rehearsal.measures import Bar, measures
+from trimtab.lab.rehearsal.measures import Bar
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw_scale import loads
 from trimtab.lab.sizing.bundles import giants
+from trimtab.lab.sizing.kept import keeps
 from trimtab.lab.sizing.need import FURTHER, FURTHER_BY_GIANTS, Need, need
-from trimtab.lab.sizing.sized import Size, alike, likely_need, sized_run
+from trimtab.lab.sizing.sized import Size, alike, likely_need, sized
 from trimtab.trials.sweep.task import NOBODY, Ran, Task, settings_text
 from trimtab.trials.what_if.replay import Replay, digest
 
@@ -49,14 +50,13 @@ class Sizes:
         again = recosted(self.nights[night], costs)
         most = min(BROKERS_MAX, len(again.world.bundles.names) + 1)
 
-        def keeps(count: int) -> bool:
-            run = sized_run(again, self.balancer, costs, Size(count, growth), seed)
-            return self.bar.is_met(measures(run, self.bar))
+        def is_kept(count: int) -> bool:
+            return keeps(sized(again, self.balancer, costs, Size(count, growth), seed), self.bar)
 
         work, room = again.surroundings.traffic.work, self.room(again, costs) / growth
         first = likely_need(work, again.grid.tick_s, room, most)
         further = FURTHER_BY_GIANTS if giants(work, room) else FURTHER
-        return replace(need(keeps, first, 2, most, further), night=night)
+        return replace(need(is_kept, first, 2, most, further), night=night)
 
     def room(self, again: Rebuilt, costs: Costs) -> float:
         """Return the work that a broker may carry by the bar and some costs."""
