@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trimtab.files.tables import TIME
 from trimtab.pulsar.model import Floats, Ints
 
 #: Times, in microseconds, UTC.
@@ -41,13 +42,13 @@ def write_times(table: pa.Table) -> pa.ChunkedArray:
 
 def stamps(column: pa.ChunkedArray) -> Ints:
     """Return a column of times that are all there as µs since 1970."""
-    since: Ints = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_numpy()
+    since: Ints = column.cast(TIME).cast(pa.int64()).to_numpy()
     return since
 
 
 def microseconds(times: Sequence[datetime]) -> Ints:
     """Return times as µs since 1970."""
-    return stamps(pa.chunked_array([pa.array(times, pa.timestamp("us", tz="UTC"))]))
+    return stamps(pa.chunked_array([pa.array(times, TIME)]))
 
 
 def moments(times: Ints | Moments) -> list[Any]:

@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 
 #: Schemes of stores; `file` is this machine.
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs")
-#: Times that S3's library tries a call that is throttled, fails or breaks off: 13 s in all.
+#: Times that S3's library tries a call that is throttled, fails or breaks off: some 26 s in all.
 _TRIES = 10
 #: Times that a call is begun anew which came to nothing for the store's sake all the same.
 _ANEW = 3

@@ -57,7 +57,7 @@ def measures(run: Run, bar: Bar) -> dict[str, float]:
     over, step_min = minute > bar.peak_percent, step_s / MINUTE_S
     return {
         "peak_percent": float(minute.max(initial=0.0)),
-        "over_min": float(over.any(axis=1).sum() * step_min),
+        "over_min": _over_min(minute, step_s, bar),
         "topics": float(topics.sum()),
         "ownerless_s": float(outage.max(initial=0.0)),
         "moves": float(is_moved.sum()),
@@ -87,6 +87,11 @@ def over_min(usage: NDArray[np.float32], tick_s: float, from_s: float, bar: Bar)
         Of more of a run never less.
     """
     minute, step_s = _minutes_behind(from_s, usage, tick_s)
+    return _over_min(minute, step_s, bar)
+
+
+def _over_min(minute: Floats, step_s: float, bar: Bar) -> float:
+    """Return how many of the minutes, `step_s` between them, have a broker above a bar's peak."""
     return float((minute > bar.peak_percent).any(axis=1).sum() * (step_s / MINUTE_S))
 
 
