@@ -20,12 +20,12 @@ from tests.plain_leader.load_manager import LoadManager
 from trimtab.diagnose.replay.missed_writes import missed_writes
 from trimtab.pulsar.leader import samples as samples_module
 from trimtab.pulsar.leader.averages import Average, LeaderAverages
-from trimtab.pulsar.leader.feed import feed
+from trimtab.pulsar.leader.feed import Meals, decisive, feed, turns
 from trimtab.pulsar.leader.load import broker_load, cluster_load
 from trimtab.pulsar.leader.samples import Waiting
 from trimtab.pulsar.leader.time_average import averaged
 from trimtab.pulsar.leader.view import LeaderView, Report
-from trimtab.pulsar.model import ClusterLoad
+from trimtab.pulsar.model import ClusterLoad, Floats, Ints
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
 
@@ -333,6 +333,39 @@ def test_what_is_fed_for_long_rests_where_each_feeding_leads(most: int) -> None:
     assert np.mean(rests + 1 < times) > 0.3
     feed(fed, np.full(n, most), most, sample, times)
     np.testing.assert_array_equal(fed, expected)
+
+
+def test_what_came_before_a_decisive_sample_need_not_be_fed() -> None:
+    # Samples are equal, differ in the last bits or by far, and are nothing or next to it.
+    random, n_rows, most = np.random.default_rng(4), 600, 10
+    rows = np.sort(random.integers(0, n_rows, 6 * n_rows))
+    gaps = [0.0, 1e-16, 1e-15, 4e-15, 7e-15, 1e-14, 2e-14, 1e-13, 1e-9, 0.3, 5.0]
+    base = 10.0 ** random.uniform(-2, 8, (n_rows, 4))[rows]
+    side = random.choice([-0.1, 1.0], base.shape)
+    samples = base * (1.0 + side * random.choice(gaps, (rows.size, 1)))
+    is_odd = random.random(base.shape) < 0.01
+    samples[is_odd] = random.choice([0.0, -1.0, 1e-300, 5e-324], is_odd.sum())
+    times = random.choice([1, 60, 300, 600, 900, 2000, 2000], rows.size)
+    fed = Meals(rows, np.pad(samples, ((0, 0), (0, 1))), times)
+    average, counts = 10.0 ** random.uniform(-4, 9, (4, n_rows)), random.integers(0, 11, n_rows)
+    greatest = np.maximum(average.max(axis=1), np.abs(samples).max(axis=0))
+
+    left, stand_in = decisive(fed, greatest, most)
+    short, few = average.copy(), counts.copy()
+    short[:, stand_in.rows], few[stand_in.rows] = stand_in.samples[:, :4].T, most
+    _fed(short, few, left)
+    _fed(average, counts, fed)
+    np.testing.assert_array_equal(short, average)
+    np.testing.assert_array_equal(few, counts)
+    assert n_rows / 5 < stand_in.rows.size < n_rows
+    assert left.rows.size < 0.8 * rows.size
+
+
+def _fed(average: Floats, counts: Ints, fed: Meals) -> None:
+    for turn in turns(fed):
+        values, taken = average[:, turn.rows], counts[turn.rows]
+        feed(values, taken, 10, turn.samples[:, :4].T.copy(), turn.times)
+        average[:, turn.rows], counts[turn.rows] = values, taken
 
 
 @pytest.mark.slow

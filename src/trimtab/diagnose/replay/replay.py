@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from trimtab.diagnose.replay.grace_doubt import grace_doubt
 from trimtab.diagnose.replay.leading import Leading, placer_of
 from trimtab.diagnose.replay.lookups import Owners, answer, is_lookup
 from trimtab.diagnose.replay.missed_writes import Gap
@@ -48,10 +49,6 @@ _FITTING = frozenset({"UniformLoadShedder", "AvgShedder"})
 #: A recorder that polls sees a departure late, by up to this much.
 _LEAVING = timedelta(seconds=30)
 
-#: An unload takes up to so long; measured: 0.03 to 4 s.
-_UNLOADING_S = 5.0
-#: Of many bundles so many are named.
-_NAMED_MAX = 3
 #: Of a broker that wrote nothing yet.
 _NOTHING: tuple[int, Report | None] = (-1, None)
 #: Writes of bundle averages closer together than this are one flush.
@@ -187,25 +184,38 @@ def _learn(now: Replaying, event: tuple[datetime, int, Any]) -> None:
 
 def _take_reports(now: Replaying, places: Ints) -> None:
     """Take reports at some positions of the stretch's columns, each looked at alone."""
-    view, stored, newest = now.view, now.stored, now.newest
+    stored = now.stored
     assert stored is not None
-    reports = view.reports
-    codes, likes = stored.brokers.codes[places].tolist(), stored.likes[places].tolist()
-    for at, code, like in zip(places.tolist(), codes, likes, strict=True):
-        broker = stored.brokers.known[code]
-        like_before, before = newest.get(broker, _NOTHING)
-        if (
-            before is not None
-            and like_before == like
-            and reports.get(broker) is before
-            and view.is_settled
-        ):
-            report = stored.report_like(at, before)
-            view.rewrite(report)
+    while places.size:
+        before = _before_rewrites(now, stored, places)
+        mine, places = np.split(places, [max(1, len(before))])
+        if before:
+            reports = stored.reports_like(mine, before)
+            now.view.rewrite(reports)
         else:
-            report = stored.report_at(at)
-            view.take(report)
-        newest[broker] = like, report
+            reports = [stored.report_at(int(mine[0]))]
+            now.view.take(reports[0])
+        likes = stored.likes[mine].tolist()
+        now.newest.update(
+            (report.broker, (like, report)) for report, like in zip(reports, likes, strict=True)
+        )
+
+
+def _before_rewrites(now: Replaying, stored: StoredReports, places: Ints) -> list[Report]:
+    """Return what brokers wrote before, as long as reports list the same bundles as that did.
+
+    Empty where a look may do more than to feed averages.
+    """
+    before: list[Report] = []
+    if not now.view.is_settled:
+        return before
+    likes, reports = stored.likes[places].tolist(), now.view.reports
+    for broker, like in zip(stored.brokers.of(places), likes, strict=True):
+        like_before, report = now.newest.get(broker, _NOTHING)
+        if report is None or like_before != like or reports.get(broker) is not report:
+            break
+        before.append(report)
+    return before
 
 
 def forget(now: Replaying, broker: str) -> None:
@@ -280,7 +290,7 @@ def decided(
     if shedding is None or len(view.reports) < 2:
         return
     over_s = _begin_round(now, time)
-    grace_doubt = _grace_doubt(view.recently_unloaded, over_s)
+    of_grace = grace_doubt(view.recently_unloaded, over_s)
     if (made := _decide(now, over_s)) is None:
         return
     load, decision = made
@@ -296,7 +306,7 @@ def decided(
             "doubt": "; ".join(dict.fromkeys(doubts)) or None,
             "bundle_doubt": now.averages_doubt
             or next((why for _, after, _, why in gaps if after < time), None)
-            or grace_doubt,
+            or of_grace,
             "average": decision.average,
             "is_smoothed": leading.shedder in _SMOOTHING,
             "brokers": states(load, decision, weighted_usage(load, leading.weights)),
@@ -306,19 +316,6 @@ def decided(
             "hits_low": hits(memory.shedder, "hits_low"),
         },
     )
-
-
-def _grace_doubt(unloads: Mapping[str, float], over_s: float) -> str | None:
-    """Return why it is open whether a bundle's grace period was over; None if none is.
-
-    The leader notes an unload when it is done and logs it before, so one that was logged just
-    before the time from which on unloads count may have been noted after it.
-    """
-    names = sorted(name for name, s in unloads.items() if 0.0 <= over_s - s <= _UNLOADING_S)
-    if not names:
-        return None
-    few = ", ".join(names[:_NAMED_MAX])
-    return f"whether the grace period of {few} was over hangs on milliseconds"
 
 
 def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -41,6 +41,10 @@ class Names:
     #: Codes of a stretch → its names: a broker reports the same bundles time after time.
     _parts: dict[bytes, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
+    def of(self, places: Ints) -> list[str]:
+        """Return the names at some positions."""
+        return [self.known[code] for code in self.codes[places].tolist()]
+
     def part(self, start: int, end: int) -> tuple[str, ...]:
         """Return the names of a stretch, the same object for the same names."""
         codes = self.codes[start:end]
@@ -95,13 +99,6 @@ class StoredReports:
         """Return the report at a position."""
         bundles = self.bundles.part(int(self.offsets[at]), int(self.offsets[at + 1]))
         measured = self.measured.part(int(self.starts[at]), int(self.ends[at]))
-        return self._report(at, bundles, measured)
-
-    def report_like(self, at: int, other: Report) -> Report:
-        """Return the report at a position, which has the bundles of another."""
-        return self._report(at, other.bundles, other.measured)
-
-    def _report(self, at: int, bundles: tuple[str, ...], measured: tuple[str, ...]) -> Report:
         return Report(
             self.brokers.known[self.brokers.codes[at]],
             self.usage[at],
@@ -111,6 +108,29 @@ class StoredReports:
             measured,
             self.samples[self.starts[at] : self.ends[at]],
         )
+
+    def reports_like(self, places: Ints, others: Sequence[Report]) -> list[Report]:
+        """Return the reports at some positions, each with the bundles of another."""
+        return [
+            Report(
+                other.broker,
+                usage,
+                limit,
+                totals,
+                other.bundles,
+                other.measured,
+                self.samples[start:end],
+            )
+            for other, usage, limit, totals, start, end in zip(
+                others,
+                self.usage[places],
+                self.limit[places],
+                self.totals[places],
+                self.starts[places].tolist(),
+                self.ends[places].tolist(),
+                strict=True,
+            )
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trimtab.pulsar.leader.bundle_rows import BundleRows
-from trimtab.pulsar.leader.feed import Turn, are_at_rest, feed, turns
+from trimtab.pulsar.leader.feed import Turn, are_at_rest, decisive, feed, meals, turns
 from trimtab.pulsar.leader.samples import Samples, Waiting
 from trimtab.pulsar.leader.time_average import (
     DEFAULT_STATS,
@@ -20,8 +20,9 @@ from trimtab.pulsar.model import BundleData, Flags, Floats, Ints
 
 #: Samples that wait at most, if nobody looks: some 15 MB.
 _WAITING_MAX = 1 << 18
-# Feedings that wait while a few rows alone are fed: more, and it is as well to feed all.
-FEW_MAX = 512
+# How often a few rows alone are fed: each time all that waits is looked at, and more often it is
+# as well to feed all.
+FEW_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,10 @@ class LeaderAverages:
     _shown: tuple[int, BundleData] | None = None
     #: Samples that wait at most; whoever has them in memory anyhow may let more wait.
     waiting_max: int = _WAITING_MAX
-    #: Feedings that wait at most while a few rows alone are fed; whoever looks at few rows and
-    #: never at all of them may let more wait.
+    #: How often a few rows alone are fed while the rest waits; whoever looks at few rows and
+    #: never at all of them may do so more often.
     few_max: int = FEW_MAX
+    _few: int = 0
     #: Feedings so far, and how many of them all rows have had.
     _feedings: int = 0
     _settled: int = 0
@@ -169,10 +171,19 @@ class LeaderAverages:
 
     def feed(self) -> None:
         """Feed every bundle of which one report gives numbers its newest sample."""
+        self.feed_each((), ())
+
+    def feed_each(self, rows: Sequence[Ints], samples: Sequence[Floats]) -> None:
+        """Feed every bundle, after each time that some rows were given their newest samples.
+
+        It is fed once where none were given.
+        """
         if self._changed:
             self._regroup()
-        self.version += 1
-        self._feedings += 1
+        count = max(1, len(rows))
+        self._waiting.tell_each(self._feedings, rows, samples)
+        self.version += count
+        self._feedings += count
         if self._waiting.size >= self.waiting_max:
             self._settle()
 
@@ -289,7 +300,8 @@ class LeaderAverages:
         if self._settled == self._feedings or (rows is not None and rows.size == 0):
             return
         is_few = rows is not None and rows.size < len(self.bundles.at) // 2
-        if is_few and self._feedings - self._settled <= self.few_max:
+        if is_few and self._few < self.few_max:
+            self._few += 1
             mine = np.zeros(self._fed.size, np.bool_)
             mine[rows] = self._fed[rows]
             self._bring(self._waiting.before(self._feedings).of(mine), self._feedings, mine)
@@ -300,7 +312,7 @@ class LeaderAverages:
             self._bring(new, until, self._fed)
             self._sample[:, new.rows] = new.samples.T
             self._look_for_rest(np.flatnonzero(touched))
-        self._settled = self._feedings
+        self._settled, self._few = self._feedings, 0
 
     def _bring(self, new: Samples, until: int, which: Flags) -> None:
         """Bring some rows up to a number of feedings."""
@@ -311,16 +323,23 @@ class LeaderAverages:
         first = np.full(since.size, until)
         first[new.rows[::-1]] = new.at[::-1]  # of what a row is told the first stays
         times = first[rows] - since[rows]
-        later = list(turns(new, since, until))
-        for term, moving in zip(self._terms(), self._moving, strict=False):
-            is_fed = (times > 0) & moving[rows]
+        fed = meals(new, since, until)
+        for (average, counts, most), moving in zip(self._terms(), self._moving, strict=False):
+            sample = self._sample[:4].take(rows, axis=1)
+            greatest = np.abs(np.hstack([average.take(rows, axis=1), sample])).max(
+                axis=1, initial=0.0
+            )
+            greatest = np.maximum(greatest, np.abs(fed.samples[:, :4]).max(axis=0, initial=0.0))
+            left, stand_in = decisive(fed, greatest, most)
+            is_fed = (times > 0) & moving[rows] & ~np.isin(rows, stand_in.rows)
             mine = rows[is_fed]
-            self._feed(term, Turn(mine, self._sample.take(mine, axis=1).T, times[is_fed]))
-            for turn in later:
-                self._feed(term, turn)
+            average[:, stand_in.rows], counts[stand_in.rows] = stand_in.samples[:, :4].T, most
+            self._feed((average, counts, most), Turn(mine, sample[:, is_fed].T, times[is_fed]))
+            for turn in turns(left):
+                self._feed((average, counts, most), turn)
         self._now.topics[rows] = self._sample[4, rows]
-        for turn in later:
-            self._now.topics[turn.rows] = turn.samples[:, 4]
+        last = np.append(fed.starts()[1:], fed.rows.size)[: fed.rows.size] - 1
+        self._now.topics[fed.rows[last]] = fed.samples[last, 4]
         self._since[rows] = until
 
     def _feed(self, term: tuple[Floats, Ints, int], turn: Turn) -> None:

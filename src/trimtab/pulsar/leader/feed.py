@@ -17,6 +17,8 @@ _STRIDE = 32
 # it is fed from there until it rests, at most: both for each sample in the average.
 _NEAR = 2.0**-51
 _SETTLING = 8
+# Of a row's last samples so many are looked at for one before which nothing counts.
+_BACK_MAX = 16
 # Beyond it, and beyond one by it, numbers lose bits or overflow.
 _LEAST = 1e-280
 
@@ -31,8 +33,28 @@ class Turn:
     times: Ints
 
 
-def turns(new: Samples, since: Ints, until: int) -> Iterator[Turn]:
-    """Yield what rows are fed: their first sample, then their second.
+@dataclass(frozen=True, slots=True)
+class Meals:
+    """What rows are fed, each row's samples together and in order."""
+
+    #: (n,) ascending.
+    rows: Ints
+    #: (n, 5) METRICS and topics.
+    samples: Floats
+    #: (n,) how often each is fed, once or more.
+    times: Ints
+
+    def part(self, which: Flags | Ints) -> Meals:
+        """Return some of them."""
+        return Meals(self.rows[which], self.samples[which], self.times[which])
+
+    def starts(self) -> Ints:
+        """Return where each row's begin."""
+        return np.flatnonzero(np.append(True, self.rows[1:] != self.rows[:-1])[: self.rows.size])
+
+
+def meals(new: Samples, since: Ints, until: int) -> Meals:
+    """Return what rows are fed.
 
     Args:
         new: the samples.
@@ -46,12 +68,61 @@ def turns(new: Samples, since: Ints, until: int) -> Iterator[Turn]:
     times = ends - np.maximum(at, since[rows])
     # Of two that came before the same feeding only the second is fed.
     is_fed = times > 0
-    order, rows, times = order[is_fed], rows[is_fed], times[is_fed]
-    starts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1])[: rows.size])
-    place = np.arange(rows.size) - np.repeat(starts, np.diff(np.append(starts, rows.size)))
+    return Meals(rows[is_fed], new.samples[order[is_fed]], times[is_fed])
+
+
+def turns(fed: Meals) -> Iterator[Turn]:
+    """Yield what rows are fed: their first sample, then their second."""
+    starts, count = fed.starts(), fed.rows.size
+    place = np.arange(count) - np.repeat(starts, np.diff(np.append(starts, count)))
     by_place = np.argsort(place, kind="stable")
     for mine in np.split(by_place, np.cumsum(np.bincount(place))[:-1]):
-        yield Turn(rows[mine], new.samples[order[mine]], times[mine])
+        turn = fed.part(mine)
+        yield Turn(turn.rows, turn.samples, turn.times)
+
+
+def decisive(fed: Meals, greatest: Floats, most: int) -> tuple[Meals, Meals]:
+    """Return what need be fed, and for some rows the sample that stands for their average before.
+
+    An average that rests on a sample lies so close to it that the next one, if it is another
+    and is fed until the average rests again, brings it where it would have brought the sample
+    itself: what came before need not be fed.
+
+    Args:
+        fed: what rows are fed.
+        greatest: (4,) METRICS of which none has been greater so far, in averages and samples.
+        most: the greatest number of samples in an average.
+
+    Properties:
+        The averages are the same to the last bit, and full.
+    """
+    starts = fed.starts()
+    ends = np.append(starts[1:], fed.rows.size)
+    begins, is_open = starts.copy(), np.arange(starts.size)
+    for back in range(1, _BACK_MAX + 1):
+        at = ends[is_open] - back
+        is_open, at = is_open[at > starts[is_open]], at[at > starts[is_open]]
+        decides = _decides(fed, at, greatest, most)
+        begins[is_open[decides]] = at[decides]
+        is_open = is_open[~decides]
+    behind = np.arange(fed.rows.size) >= np.repeat(begins, ends - starts)
+    return fed.part(behind), fed.part(begins[begins > starts] - 1)
+
+
+def _decides(fed: Meals, at: Ints, greatest: Floats, most: int) -> Flags:
+    """Return which meals make the same of an average whatever came before the meal before."""
+    near = most * _NEAR
+    before, sample = fed.samples[at - 1, :4], fed.samples[at, :4]
+    gap = np.abs(sample - before)
+    is_plain = (np.minimum(before, sample) > _LEAST) & (np.maximum(before, sample) < 1.0 / _LEAST)
+    with np.errstate(all="ignore"):
+        # `_approach` tells how long it takes to rest; the average has to be filled before.
+        rests = np.log(np.stack([2.0 * greatest / before, 2.0 * gap / sample]) / near)
+        longest = (rests / -np.log1p(-1.0 / most) + (_SETTLING + 2) * most).max(axis=2)
+        is_long = (longest < np.stack([fed.times[at - 1], fed.times[at]])).all(axis=0)
+    # On the sample's side and not near it, wherever near the sample before the average rests.
+    is_apart = gap > 2.0 * near * (before + sample)
+    return np.asarray((is_plain & is_apart).all(axis=1) & is_long)
 
 
 def feed(average: Floats, taken: Ints, most: int, sample: Floats, times: Ints) -> None:

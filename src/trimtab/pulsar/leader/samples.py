@@ -57,9 +57,13 @@ class Waiting:
 
     def tell(self, at: int, rows: Ints, samples: Floats) -> None:
         """Put samples behind the others; a report that measured nothing leaves nothing here."""
-        if rows.size:
-            self._pending.append((at, rows, samples))
-            self.size += rows.size
+        self.tell_each(at, (rows,), (samples,))
+
+    def tell_each(self, at: int, rows: Sequence[Ints], samples: Sequence[Floats]) -> None:
+        """Put several behind the others, which came a feeding after the other."""
+        parts = zip(range(at, at + len(rows)), rows, samples, strict=True)
+        self._pending += [part for part in parts if part[1].size]
+        self.size += sum(part.size for part in rows)
 
     def before(self, feedings: int) -> Samples:
         """Return what came before a feeding, to be used before more is asked for.

@@ -116,12 +116,15 @@ class LeaderView:
         is_told_once = not (self._unmet or self._unreported or self._doubled)
         return is_told_once and not self.preallocated.by_broker
 
-    def rewrite(self, report: Report) -> None:
-        """Take a write of a broker with the bundles of the one before, while `is_settled`."""
-        self.averages.tell(self._measured_rows[report.broker], report.samples)
-        self._reports[report.broker] = report
-        self._rewritten.add(report.broker)
-        self.averages.feed()
+    def rewrite(self, reports: Sequence[Report]) -> None:
+        """Take one after the other what brokers wrote, while `is_settled`.
+
+        Each has the bundles of the one that its broker wrote before.
+        """
+        rows = [self._measured_rows[report.broker] for report in reports]
+        self.averages.feed_each(rows, [report.samples for report in reports])
+        self._reports.update((report.broker, report) for report in reports)
+        self._rewritten.update(report.broker for report in reports)
 
     def put(self, report: Report) -> None:
         """Have a broker's report without looking at it yet."""
