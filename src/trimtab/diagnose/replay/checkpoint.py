@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 
 from trimtab.diagnose.replay.leading import Leading, reads_long
 from trimtab.diagnose.replay.lookups import owners
@@ -12,6 +11,8 @@ from trimtab.diagnose.replay.timeline import Script
 from trimtab.pulsar.leader.averages import FEW_MAX, LeaderAverages
 from trimtab.pulsar.leader.view import LeaderView
 
+#: Samples that wait at most: those of a stretch are in memory, whether they wait or not.
+_WAITING_MAX = 1 << 22
 #: Said where a strategy looks at averages over a long time, and the store's are absent.
 _NO_AVERAGES = "bundles' averages over a long time (store/bundles.jsonl) are not in the recording"
 
@@ -51,5 +52,4 @@ def go_on(now: Replaying, script: Script) -> None:
 
 
 def _new_view(leading: Leading) -> LeaderView:
-    # The samples are all in memory, whether they wait or not.
-    return LeaderView(LeaderAverages(reads_long(leading), waiting_max=sys.maxsize))
+    return LeaderView(LeaderAverages(reads_long(leading), waiting_max=_WAITING_MAX))

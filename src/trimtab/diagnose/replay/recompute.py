@@ -36,6 +36,8 @@ Item: TypeAlias = tuple[bytes | None, int]
 #: Stretches that one task decides at most: between them nothing is handed on, and the next is read
 #: while one is decided.  Two are in memory, and what of more waits to be fed.
 _TOGETHER = 4
+#: The same where no other lane begins behind them: a task is to hold no more tables.
+_TOGETHER_ALONE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ def _whole(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
     A lane decides one stretch after the other.  Where there are more cores, the leader is followed
     ahead of the lane, and another lane begins where both will end at about the same time.
     """
-    count = len(drawn.stretches)
+    count, cores = len(drawn.stretches), _cores(spark)
+    together = _TOGETHER if cores > 1 else _TOGETHER_ALONE
     played: dict[int, Played] = {}
     lane_of: dict[int, _Lane] = {}
 
@@ -110,7 +113,7 @@ def _whole(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
     def taken(lane: _Lane) -> range:
         # One thread alone is the first to put itself down for a stretch.
         start = end = lane.at[1]
-        while end < min(start + _TOGETHER, count) and lane_of.setdefault(end, lane) is lane:
+        while end < min(start + together, count) and lane_of.setdefault(end, lane) is lane:
             end += 1
         return range(start, end)
 
@@ -120,7 +123,7 @@ def _whole(spark: Runner, place: _Place, drawn: Outline) -> list[Played]:
             played.update(zip(numbers, tables, strict=True))
             lane.at = known, numbers.stop
 
-    last, cores = _Lane((None, 0)), _cores(spark)
+    last = _Lane((None, 0))
     at = last.at
     with threads(spark, cores) as pool:
         deciding = [pool.submit(decide, last)]
