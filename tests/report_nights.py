@@ -33,7 +33,7 @@ def night(brokers: int, rounds: int, unloads: int) -> tuple[dict[str, Any], dict
     names = [f"broker-{i}.pulsar.svc.cluster.local:8080" for i in range(brokers)]
     moves = [_unload(i, rounds, names) for i in range(unloads)]
     told = [_round(n, names, moves) for n in range(1, rounds + 1)]
-    every = max(1, rounds // 60)
+    minutes = range(0, rounds + 1, max(1, rounds // 60))
     findings = {
         "trimtab": "0.1.0",
         "recording": "made",
@@ -60,11 +60,13 @@ def night(brokers: int, rounds: int, unloads: int) -> tuple[dict[str, Any], dict
         ],
     }
     picture = {
-        "usage": [
-            {"time": at(60 * minute), "broker": name, "usage": usage(i, minute), "kind": "raw"}
+        "reported": {
+            name: (
+                [round((START.timestamp() + 60 * minute) * 1e6) for minute in minutes],
+                [usage(i, minute) for minute in minutes],
+            )
             for i, name in enumerate(names)
-            for minute in range(0, rounds + 1, every)
-        ],
+        },
         "band": [{"time": each["time"], "low": 0.35, "high": 0.45} for each in told],
         "unloads": [
             {key: each[key] for key in ("id", "time", "source", "target", "round")}
@@ -186,7 +188,8 @@ def hostile_night() -> tuple[dict[str, Any], dict[str, Any]]:
     for finding in findings["findings"]:
         finding.update(title=HOSTILE[6], text=HOSTILE[11], brokers=list(HOSTILE), advice=HOSTILE[8])
     ends = ("broker", "source", "target")
-    for point in (*picture["usage"], *picture["unloads"]):
+    picture["reported"] = {new[name]: told for name, told in picture["reported"].items()}
+    for point in picture["unloads"]:
         point.update({key: new[point[key]] for key in ends if key in point})
     return findings, picture
 

@@ -23,13 +23,14 @@ from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import FINDINGS, all_findings
 from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
-from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Transition, Usage
+from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Transition
 from trimtab.diagnose.other_events import is_other
 from trimtab.diagnose.places import by_place
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.reports import broker_reports, bundle_reports, of_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
+from trimtab.diagnose.usages import Usage, usages_of
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, verdicts
 from trimtab.explanation.lint import RULES
 from trimtab.files.tables import DIAGNOSED, INGESTED
@@ -85,7 +86,7 @@ class Diagnose:
 
     def another(self) -> str:
         """Begin another night, of which nothing is known."""
-        self.night = Night((), (), 0.10, 0.10, 1800.0, 60.0)
+        self.night = Night((), usages_of(()), 0.10, 0.10, 1800.0, 60.0)
         self.events: list[Event] = []
         self.presence: dict[str, list[tuple[datetime, bool]]] = {}
         self.stored: list[dict[str, Any]] = []
@@ -252,7 +253,7 @@ class Diagnose:
                 broker, _, value = report.partition("=")
                 known = None if value == "gone" else float(value)
                 usages.append(Usage(at(day, clock), broker, known))
-        self.night = replace(self.night, usages=tuple(usages))
+        self.night = replace(self.night, usages=usages_of(usages))
         return f"{len(usages)} reports"
 
     def brokers(self, lines: tuple[str, ...], *, round: str) -> str:

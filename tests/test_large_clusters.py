@@ -13,6 +13,7 @@ from trimtab.diagnose.deployment import deployment
 from trimtab.diagnose.document import findings_document
 from trimtab.diagnose.findings.score_disagreement import APART, score_disagreement
 from trimtab.diagnose.night import BrokerState, Draw, Move, Night, Recomputed, Round
+from trimtab.diagnose.usages import usages_of
 from trimtab.diagnose.verdicts import verdicts
 
 TIME = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
@@ -42,7 +43,7 @@ def night(brokers: int) -> Night:
         for name, value in zip(names, smoothed, strict=True)
     }
     logged = Round(1, 1, TIME, TIME, "b000", "ThresholdShedder", (), (move,), states)
-    return Night((logged,), (), 0.1, 0.1, 1800.0, 60.0)
+    return Night((logged,), usages_of(()), 0.1, 0.1, 1800.0, 60.0)
 
 
 def document(told: Night) -> dict[str, Any]:

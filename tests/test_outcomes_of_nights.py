@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from night_trajectory import recorded_trajectory
-from trimtab.diagnose.night import Move, Night, Recomputed, Round, Usage
+from trimtab.diagnose.night import Move, Night, Recomputed, Round
+from trimtab.diagnose.usages import Usage, Usages, usages_of
 from trimtab.lab.outcomes import measured
 
 BEGIN = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
@@ -40,16 +41,18 @@ def round_of(number: int, seconds: float, *moves: Move) -> Round:
     )
 
 
-def night(rounds: tuple[Round, ...], usages: tuple[Usage, ...]) -> Night:
+def night(rounds: tuple[Round, ...], usages: Usages) -> Night:
     return Night(rounds, usages, 0.1, 0.1, 1800.0, 60.0)
 
 
-USAGES = (
-    Usage(at(0), "b1:8080", 0.8),
-    Usage(at(0), "b2:8080", 0.4),
-    Usage(at(300), "b1:8080", 0.6),
-    Usage(at(310), "b2:8080", 0.55),
-    Usage(at(1800), "b2:8080", 0.5),
+USAGES = usages_of(
+    (
+        Usage(at(0), "b1:8080", 0.8),
+        Usage(at(0), "b2:8080", 0.4),
+        Usage(at(300), "b1:8080", 0.6),
+        Usage(at(310), "b2:8080", 0.55),
+        Usage(at(1800), "b2:8080", 0.5),
+    )
 )
 
 
@@ -95,4 +98,4 @@ def test_unloads_count_from_the_first_report_whatever_their_order() -> None:
 
 
 def test_of_nothing_there_is_no_trajectory() -> None:
-    assert recorded_trajectory(night((), ())) is None
+    assert recorded_trajectory(night((), usages_of(()))) is None

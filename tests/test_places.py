@@ -8,9 +8,10 @@ import pytest
 
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.places import by_place
+from trimtab.diagnose.usages import usages_of
 
 TIME = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
-NIGHT = Night((), (), 0.1, 0.1, 1800.0, 60.0)
+NIGHT = Night((), usages_of(()), 0.1, 0.1, 1800.0, 60.0)
 
 
 def skipped(minute: int, broker: str = "b1", bundles: int = 1) -> Finding:

@@ -251,7 +251,7 @@ def test_a_warning_of_the_diagnosis_stands_before_everything_but_the_answer() ->
         pytest.param(
             (
                 {"unloads": None, "findings": None, "headline": None, "accounting": None},
-                {"usage": None, "unloads": [{}]},
+                {"reported": None, "unloads": [{}]},
             ),
             id="null everywhere",
         ),
@@ -260,7 +260,7 @@ def test_a_warning_of_the_diagnosis_stands_before_everything_but_the_answer() ->
             id="empty objects",
         ),
         pytest.param(
-            ({"unloads": [{"id": 'a"b', "time": "later", "target": None}]}, {"usage": [{}]}),
+            ({"unloads": [{"id": 'a"b', "time": "later", "target": None}]}, {"smoothed": [{}]}),
             id="what cannot be read",
         ),
     ],
@@ -571,11 +571,11 @@ def test_thinning_keeps_every_peak() -> None:
         for n in range(9000)
     ]  # fmt: skip
     (series,) = series_of(points)
-    span = span_of(series.times)
+    span = span_of(series.ends())
     assert span is not None
     kept = thinned(series, span, 100)
-    assert len(kept) <= 401
-    assert max(usage or 0 for _, usage in kept) == 0.9
+    assert len(kept.times) <= 401
+    assert max(kept.usages.tolist()) == 0.9
     (columns,) = in_columns([series], span, 100).tolist()
     assert columns.count(0.9) == 1
 
@@ -587,7 +587,7 @@ def test_a_column_without_a_report_holds_the_last_until_the_broker_is_gone() -> 
         {"time": "2026-01-01T00:09:59Z", "broker": "b", "usage": 0.25},
     ]
     (series,) = series_of(points)
-    span = span_of(series.times)
+    span = span_of(series.ends())
     assert span is not None
     (cells,) = in_columns([series], span, 10).tolist()
     columns = [each if each >= 0 else None for each in cells]

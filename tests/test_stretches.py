@@ -27,6 +27,7 @@ from trimtab.diagnose.replay import outline
 from trimtab.diagnose.replay import recompute as recomputing
 from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.replay.result_tables import Replayed
+from trimtab.diagnose.usages import usages_of
 from trimtab.files.packing import packed
 from trimtab.files.tables import DIAGNOSED
 from trimtab.pulsar.model import WITHIN_BAR, Reason
@@ -159,7 +160,16 @@ def test_of_a_large_cluster_no_finding_misses_the_brokers_that_are_left_out() ->
         whole, few = replayed.tables()["replayed_rounds"], replayed.telling()["replayed_rounds"]
         assert few.drop(["brokers"]).equals(whole.drop(["brokers"]))
         nights = [
-            Night((), (), 0.1, 0.1, 1800.0, 60.0, decisions=decisions(it), has_settings=True)
+            Night(
+                (),
+                usages_of(()),
+                0.1,
+                0.1,
+                1800.0,
+                60.0,
+                decisions=decisions(it),
+                has_settings=True,
+            )
             for it in (whole, few)
         ]
         of_whole, of_few = ([*blind_to_imbalance(it), *throughput_floor(it)] for it in nights)

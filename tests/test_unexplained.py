@@ -18,6 +18,7 @@ from pyspark import SparkContext
 from trimtab.diagnose.advice import headline as sentences
 from trimtab.diagnose.night import Event, Handover, Night, Round
 from trimtab.diagnose.unexplained import changes_of_owners, unexplained
+from trimtab.diagnose.usages import usages_of
 from trimtab.explanation.explain import explain
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.recording import open_recording
@@ -96,7 +97,9 @@ def test_what_explains_a_change_of_owners(
 
 def test_the_headline_lists_them_and_says_what_could_not_be_read() -> None:
     names = {"b1": "b1:8080"}
-    night = Night((IDLE,), (), 0.1, 0.1, 1800.0, 60.0, names=names, logs=frozenset({"b1"}))
+    night = Night(
+        (IDLE,), usages_of(()), 0.1, 0.1, 1800.0, 60.0, names=names, logs=frozenset({"b1"})
+    )
     unread = "2 lines of the log of b1:8080 would tell of moves and could not be read."
     went = f"{BUNDLE} went from b1:8080 to b2:8080 at 22:05:00"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
@@ -11,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from trimtab.diagnose.night import Usage
+from trimtab.diagnose.columns import moments
 from trimtab.diagnose.reports import Answers, BrokerReports, broker_reports, of_origin, of_reports
 from trimtab.diagnose.usage import usages_from_metrics
+from trimtab.diagnose.usages import places_by_broker
 from trimtab.pulsar.settings import ResourceWeights
 
 #: s by which a record may be late: brokers look every 5 s whether it is due.
@@ -45,17 +45,15 @@ def answers(
         return {broker: of_reports(mine) for broker, mine in asked.items()}
     if not stands_still(records, longest_s):
         return {}
-    by_broker: defaultdict[str, list[Usage]] = defaultdict(list)
-    for usage in usages_from_metrics(samples(), names, _HOST_ALONE):
-        by_broker[usage.broker].append(usage)
+    told = usages_from_metrics(samples(), names, _HOST_ALONE)
     return {
         broker: Answers(
-            times=tuple(usage.time for usage in mine),
-            usage=np.array([usage.usage for usage in mine], np.float64),
-            busiest=np.full(len(mine), np.nan),
-            throughput=np.full(len(mine), np.nan),
+            times=tuple(moments(told.times[mine])),
+            usage=told.fractions[mine],
+            busiest=np.full(mine.size, np.nan),
+            throughput=np.full(mine.size, np.nan),
         )
-        for broker, mine in by_broker.items()
+        for broker, mine in places_by_broker(told).items()
     }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -11,7 +10,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from trimtab.diagnose.night import Move, Night, Round, Usage
+from trimtab.diagnose.columns import microseconds
+from trimtab.diagnose.night import Move, Night, Round
+from trimtab.diagnose.usages import Usages
 
 Compared = TypeVar("Compared")
 
@@ -53,7 +54,7 @@ class BrokerLoads:
 
 def reported_usage(night: Night, time: datetime) -> dict[str, float]:
     """Return each broker's usage in its latest report before a time; brokers gone are out."""
-    return _timeline(_Same(night.usages)).at(time)
+    return _timeline(night.usages).at(time)
 
 
 def named_brokers(rounds: Iterable[Round]) -> frozenset[str]:
@@ -66,21 +67,19 @@ def named_brokers(rounds: Iterable[Round]) -> frozenset[str]:
 class _Timeline:
     """Usages, looked up by time: a large night is asked for a thousand moments."""
 
-    def __init__(self, usages: Sequence[Usage]) -> None:
-        """Lay out usages that are in order of time."""
-        self._times = [usage.time for usage in usages]
-        codes: dict[str, int] = {}
-        broker = [codes.setdefault(usage.broker, len(codes)) for usage in usages]
-        self._brokers = np.array(list(codes), np.object_)
-        self._usage = np.array([np.nan if u.usage is None else u.usage for u in usages])
-        self._is_known = np.array([u.usage is not None for u in usages], np.bool_)
+    def __init__(self, usages: Usages) -> None:
+        """Lay out usages."""
+        self._times = usages.times
+        self._brokers = np.array(usages.brokers, np.object_)
+        self._usage = usages.fractions
+        self._is_known = ~np.isnan(usages.fractions)
         # Broker by broker, and each one's in their order.
         self._size = len(usages) + 1
-        self._places = np.sort(np.array(broker, np.int64) * self._size + np.arange(len(usages)))
+        self._places = np.sort(usages.codes * self._size + np.arange(len(usages)))
 
     def at(self, time: datetime) -> dict[str, float]:
         """Return what was known at a time, in the order in which brokers reported first."""
-        end = bisect_right(self._times, time)
+        end = np.searchsorted(self._times, microseconds([time]), side="right")
         starts = np.arange(len(self._brokers)) * self._size
         places = np.searchsorted(self._places, starts + end) - 1
         latest = np.where(places < 0, -1, self._places[places]) - starts
@@ -107,8 +106,8 @@ class _Same(Generic[Compared]):
 
 
 @lru_cache(maxsize=1)
-def _timeline(which: _Same[Sequence[Usage]]) -> _Timeline:
-    return _Timeline(which.value)
+def _timeline(usages: Usages) -> _Timeline:
+    return _Timeline(usages)
 
 
 def is_all_reported(night: Night, logged: Round) -> bool:
@@ -116,12 +115,7 @@ def is_all_reported(night: Night, logged: Round) -> bool:
 
     Without, an average over the others is that of another cluster.
     """
-    return named_brokers([logged]) <= _reporting(_Same(night.usages))
-
-
-@lru_cache(maxsize=1)
-def _reporting(which: _Same[Sequence[Usage]]) -> frozenset[str]:
-    return frozenset(usage.broker for usage in which.value)
+    return named_brokers([logged]) <= set(night.usages.brokers)
 
 
 def _is_steady(night: Night, time: datetime, usage: Mapping[str, float]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from trimtab.diagnose.night import Usage
+import numpy as np
+
+from trimtab.diagnose.usages import Usages, places_by_broker
 from trimtab.pulsar.model import MINUTE_S
 
 #: Fraction: the default of loadBalancerBrokerOverloadedThresholdPercentage, whatever is set.
@@ -15,24 +16,23 @@ BAR = 0.85
 HOLDS_S_MAX = 15 * MINUTE_S
 
 
-def busy(usages: Sequence[Usage], end: datetime) -> dict[str, Any]:
+def busy(usages: Usages, end: datetime) -> dict[str, Any]:
     """Return broker-minutes above the bar, and those of which the usage is known.
 
     A report holds until the broker's next one, and no longer than a quarter of an hour.
 
     Args:
-        usages: in order of time.
+        usages: what brokers reported.
         end: of the recording.
     """
     over_s = known_s = 0.0
-    last: dict[str, Usage] = {}
-    for usage in [*usages, *(Usage(end, broker, None) for broker in {it.broker for it in usages})]:
-        before = last.get(usage.broker)
-        if before is not None and before.usage is not None:
-            held_s = min(max((usage.time - before.time).total_seconds(), 0.0), HOLDS_S_MAX)
-            known_s += held_s
-            over_s += held_s if before.usage >= BAR else 0.0
-        last[usage.broker] = usage
+    seconds = usages.seconds()
+    for mine in places_by_broker(usages).values():
+        fraction = usages.fractions[mine]
+        held_s = np.diff(seconds[mine], append=end.timestamp())
+        held_s = np.where(np.isnan(fraction), 0.0, np.clip(held_s, 0.0, HOLDS_S_MAX))
+        known_s += float(held_s.sum())
+        over_s += float(held_s[fraction >= BAR].sum())
     return {
         "bar_percent": round(100 * BAR),
         "over_min": round(over_s / MINUTE_S, 3),

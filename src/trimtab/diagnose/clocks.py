@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from trimtab.diagnose.clock_skew import Clocks
-from trimtab.diagnose.night import Event, Usage
+from trimtab.diagnose.night import Event
 
 #: Zones differ by whole quarters of an hour.
 _QUARTER = timedelta(minutes=15)
@@ -17,16 +17,20 @@ _KEPT_S = 1.0
 
 
 def clock_warnings(
-    spans: Mapping[str, tuple[datetime, datetime]], usages: Sequence[Usage]
+    spans: Mapping[str, tuple[datetime, datetime]], reported: Sequence[datetime]
 ) -> list[str]:
     """Return a warning for each log whose times lie quarters of an hour off those of the reports.
 
     Such a log was written in another zone than the recording says, and none of its
-    rounds would meet the reports that it was decided on.  Usages are in order of time.
+    rounds would meet the reports that it was decided on.
+
+    Args:
+        spans: log → its first and its last time.
+        reported: the first and the last time of a report; empty if there is none.
     """
-    if not usages:
+    if not reported:
         return []
-    first, last = usages[0].time, usages[-1].time
+    first, last = reported
     warnings = []
     for file, (start, end) in sorted(spans.items()):
         gap = start - last if start > last else end - first

@@ -12,12 +12,13 @@ import pyarrow.compute as pc
 
 from trimtab.diagnose.broker_loads import named_brokers
 from trimtab.diagnose.deployment import Deployment
-from trimtab.diagnose.night import Event, Round, Undecidable, Usage
+from trimtab.diagnose.night import Event, Round, Undecidable
 from trimtab.diagnose.replay.tenures import Tenure, tenures
 from trimtab.diagnose.reports import of_origin
 from trimtab.diagnose.rounds import BEGINS, UNLOADING, rounds
 from trimtab.diagnose.terms import IDLE, Term, terms
 from trimtab.diagnose.transfers.again import NOTHING_PUBLISHED
+from trimtab.diagnose.usages import Usages
 from trimtab.pulsar.channel import SHEDDER
 from trimtab.pulsar.releases import release_line
 from trimtab.pulsar.shed import shedder
@@ -45,7 +46,7 @@ class Basis:
     #: Rows of `load_reports`, with `bundle_count` in place of `bundles`.
     reports: pa.Table
     ran: Deployment
-    usages: tuple[Usage, ...]
+    usages: Usages
     #: When the recording begins, as far as that is known.
     begin: datetime | None = None
 
@@ -74,7 +75,7 @@ class Course:
 def course(basis: Basis) -> Course:
     """Return a night's tenures, and which of them are to be replayed."""
     ran, events = basis.ran, basis.events
-    times = [event.time for event in events] + [usage.time for usage in basis.usages]
+    times = [event.time for event in events] + [*basis.usages.ends()]
     end = max(times, default=datetime.fromtimestamp(0, UTC))
     logged = rounds(events, ran.manager.shedding_interval_s)
     all_terms = terms(logged, events, end)

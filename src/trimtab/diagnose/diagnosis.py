@@ -46,11 +46,11 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
     named_by_address,
 )
-from trimtab.diagnose.document import findings_document, is_large, picture, reported_series
+from trimtab.diagnose.document import findings_document, is_large, picture
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
-from trimtab.diagnose.night import Event, Handover, Usage
+from trimtab.diagnose.night import Event, Handover
 from trimtab.diagnose.other_events import CONSIDERED, OTHER_KINDS
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.recompute import recompute
@@ -64,6 +64,7 @@ from trimtab.diagnose.transitions import TABLE, transitions_table
 from trimtab.diagnose.undecidable import moved_sentence, undecidable
 from trimtab.diagnose.unexplained import EXPLAINING, TELLING, changes_of_owners, unexplained
 from trimtab.diagnose.usage import METRICS, usages
+from trimtab.diagnose.usages import Usages
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.whole_night import Beside, whole_night, with_channel
 from trimtab.diagnose.wording import iso_time
@@ -139,7 +140,7 @@ def diagnose(spark: Runner, tables: Path, cluster: str) -> Diagnosis:
         playing = pool.submit(recompute, spark, (tables, cluster), led.replays, spans)
         (spans_of_logs, logs), silent = log_spans(cluster_tables), logs_without_events(files)
         actions = cluster_tables.rows("actions")
-        reported, over_bar = reported_series(basis.usages), busy(basis.usages, led.end)
+        over_bar = busy(basis.usages, led.end)
         beside = replace(
             _beside(cluster_tables, basis, led.moved(), spans, logs | silent.quiet),
             unread=silent.unread,
@@ -160,12 +161,14 @@ def diagnose(spark: Runner, tables: Path, cluster: str) -> Diagnosis:
     document = again.with_reasons(
         findings_document(night, causes, verdicts(night, causes), questions, ran)
     )
-    document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
+    document |= _of_clocks(
+        document["warnings"], (spans_of_logs, basis.usages.ends()), clocks, lines
+    )
     document |= with_snapshot(document["headline"], shown) | {"busy": over_bar}
     stretch = _stretch(basis, led.end, spans_of_logs.values())
     return Diagnosis(
         findings=_of_recording(meta, stretch, move) | _warned(document, meta, move),
-        picture={"usage": reported} | picture(night, replayed["replayed_rounds"], actions),
+        picture=picture(night, replayed["replayed_rounds"], actions),
     )
 
 
@@ -189,7 +192,7 @@ def _warned(document: dict[str, Any], meta: Mapping[str, str], move: Move | None
 
 def _of_clocks(
     warnings: list[str],
-    times: tuple[Mapping[str, tuple[datetime, datetime]], Sequence[Usage]],
+    times: tuple[Mapping[str, tuple[datetime, datetime]], Sequence[datetime]],
     clocks: Clocks,
     logged: Sequence[Event],
 ) -> dict[str, Any]:
@@ -299,7 +302,7 @@ def _deployment(
 
 def _usages(
     tables: ClusterTables, reports: pa.Table, names: Mapping[str, str], ran: Deployment
-) -> tuple[Usage, ...]:
+) -> Usages:
     def samples() -> list[dict[str, Any]]:
         return tables.rows("metrics", among("name", METRICS))
 
@@ -310,7 +313,7 @@ def _stretch(
     basis: Basis, end: datetime, logs: Iterable[tuple[datetime, datetime]]
 ) -> tuple[str | None, str | None]:
     """Return from when to when rounds or reports are known, else any line; None for neither."""
-    times = [event.time for event in basis.events] + [usage.time for usage in basis.usages]
+    times = [event.time for event in basis.events] + [*basis.usages.ends()]
     if times:
         return iso_time(min(times)), iso_time(end)
     times = [time for log in logs for time in log]

@@ -25,9 +25,9 @@ from trimtab.diagnose.night import (
     Recomputed,
     Round,
     Undecidable,
-    Usage,
 )
 from trimtab.diagnose.places import by_place
+from trimtab.diagnose.usages import Usages, places_by_broker
 from trimtab.diagnose.verdicts import Verdict
 from trimtab.diagnose.wording import iso_time
 from trimtab.files.version import __version__
@@ -53,7 +53,7 @@ def findings_document(
     causes = by_gravity([finding for finding, _ in places], verdict_of)
     text, sting = headline(night, verdict_of, causes)
     ids = {i: f"f{number}" for number, (_, same) in enumerate(places, 1) for i in same}
-    brokers = dict.fromkeys(usage.broker for usage in night.usages)
+    brokers = dict.fromkeys(night.usages.brokers)
     brokers |= dict.fromkeys(b for logged in night.rounds for b in logged.brokers)
     brokers |= dict.fromkeys(
         broker for move in night.moves() for broker in (move.source, move.target) if broker
@@ -97,23 +97,15 @@ def early_moves(night: Night) -> list[str]:
     ]
 
 
-def reported_series(usages: Iterable[Usage]) -> list[dict[str, Any]]:
-    """Return what brokers reported, as the picture's `usage`: it needs no replay."""
-    return [
-        {"time": iso_time(time), "broker": broker, "usage": _plain(usage), "kind": "raw"}
-        for time, broker, usage in usages
-    ]
-
-
-def is_large(usages: Iterable[Usage]) -> bool:
+def is_large(usages: Usages) -> bool:
     """Return whether there are so many brokers that not each is drawn and told of."""
-    return len({usage.broker for usage in usages}) > _BROKERS_MAX
+    return len(usages.brokers) > _BROKERS_MAX
 
 
 def picture(
     night: Night, replayed: pa.Table, actions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the series that the report draws, but for `usage`."""
+    """Return the series that the report draws."""
     replayed = replayed.filter(replayed["is_smoothed"])
     # A large cluster is drawn as a heatmap, of what brokers reported.
     large = is_large(night.usages)
@@ -137,8 +129,13 @@ def picture(
         ],
         "actions": [{"time": row["time"], "text": _label(row)} for row in actions],
     }
+    usages = night.usages
+    reported = {
+        broker: (usages.times[mine], usages.fractions[mine])
+        for broker, mine in places_by_broker(usages).items()
+    }
     plain: dict[str, Any] = _plain(series)
-    return plain
+    return {"reported": reported} | plain
 
 
 def _smoothed(replayed: pa.Table) -> list[dict[str, Any]]:

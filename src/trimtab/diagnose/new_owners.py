@@ -25,19 +25,19 @@ def new_owners(night: Night) -> dict[str, str]:
     by_bundle: dict[str, list[Move]] = {}
     for move in night.moves():
         by_bundle.setdefault(move.bundle, []).append(move)
-    takers = {}
+    takers, logged = {}, night.logged()
     for moves in by_bundle.values():
         moves.sort(key=lambda move: move.time)
         ends = [later.time for _, later in pairwise(moves)]
         for move, end in zip(moves, [*ends, moves[-1].time + _TAKEN], strict=True):
-            broker = _taker(night, move, min(end, move.time + _TAKEN))
+            broker = _taker(night, logged, move, min(end, move.time + _TAKEN))
             if broker is not None:
                 takers[move.id] = broker
     return takers
 
 
-def _taker(night: Night, move: Move, until: datetime) -> str | None:
-    is_logged = move.target is None or night.has_log(move.target)
+def _taker(night: Night, logged: frozenset[str] | None, move: Move, until: datetime) -> str | None:
+    is_logged = move.target is None or logged is None or move.target in logged
     for time, broker in night.acquired.get(move.bundle, ()):
         if move.time <= time < until and (is_logged or broker == move.target):
             return broker

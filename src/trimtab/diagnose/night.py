@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trimtab.diagnose.reports import Answers, BrokerReports, BundleReports
+from trimtab.diagnose.usages import Usages
 from trimtab.diagnose.wording import worded, wording
 from trimtab.pulsar.channel import IN_FLIGHT
 from trimtab.pulsar.model import Floats, Ints
@@ -129,15 +130,6 @@ class Round:
     def moves_from(self, broker: str) -> list[Move]:
         """Return the moves that took a bundle from a broker."""
         return [move for move in self.moves if move.source == broker]
-
-
-class Usage(NamedTuple):
-    """What a broker reported at a time, by the weights of the shedder; many, so a tuple."""
-
-    time: datetime
-    broker: str
-    #: Fraction; None when the broker had gone.
-    usage: float | None
 
 
 class Unfit(NamedTuple):
@@ -265,8 +257,7 @@ class Night:
     """All that the findings look at."""
 
     rounds: tuple[Round, ...]
-    #: In order of time.
-    usages: tuple[Usage, ...]
+    usages: Usages
     #: Fraction above the average at which a broker sheds.
     threshold: float
     #: Fraction below the average at which a broker is a placer's candidate.
@@ -327,9 +318,9 @@ class Night:
         """Return the broker whose log lies in a folder, or the folder's name."""
         return self.names.get(log, log)
 
-    def has_log(self, broker: str) -> bool:
-        """Return whether a broker's log is there; so is every one where nobody looked."""
-        return self.logs is None or broker in map(self.broker, self.logs)
+    def logged(self) -> frozenset[str] | None:
+        """Return the brokers whose log is there; None where nobody looked."""
+        return None if self.logs is None else frozenset(map(self.broker, self.logs))
 
     def moves(self) -> list[Move]:
         """Return the moves of all rounds, in their order."""

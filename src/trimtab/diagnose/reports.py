@@ -22,8 +22,9 @@ OF_HOST = (0, 3, 4)
 class BrokerReports:
     """Reports of one broker to the metadata store."""
 
-    #: (n,) when the store took each.
+    #: (n,) when the store took each, and the same as s since 1970.
     times: tuple[datetime, ...]
+    seconds: Floats
     #: (n, 5) as reported, RESOURCES; NaN where it is absent.
     usage: Floats
     limit: Floats
@@ -114,7 +115,8 @@ def broker_reports(reports: pa.Table) -> dict[str, BrokerReports]:
     reports = reports.filter(pc.invert(pc.fill_null(reports["is_gone"], False)))
     # Equal ones stay in the order of their lines.
     reports = _ordered(reports, "broker")
-    times = moments(stamps(reports["write_time"]))
+    since = stamps(reports["write_time"])
+    times, seconds = moments(since), since / 1e6
     usage, limit = usage_and_limit(reports, np.nan)
     rate, throughput = _both_ways(reports, "rate"), _both_ways(reports, "throughput")
     bundles = pc.fill_null(reports["bundle_count"], 0).to_numpy().astype(np.int64)
@@ -123,6 +125,7 @@ def broker_reports(reports: pa.Table) -> dict[str, BrokerReports]:
     return {
         broker: BrokerReports(
             times=tuple(times[mine]),
+            seconds=seconds[mine],
             usage=usage[mine],
             limit=limit[mine],
             rate=rate[mine],

@@ -126,8 +126,8 @@ def absent_log(night: Night, who: str) -> str:
 
 def possible_leaders(night: Night) -> str:
     """Return the brokers without a log of which nobody knows that they never led, as text."""
-    known = {*night.names.values(), *night.reports, *(usage.broker for usage in night.usages)}
-    times = [usage.time for usage in night.usages[:1]] + [it.time for it in night.rounds[:1]]
+    known = {*night.names.values(), *night.reports, *night.usages.brokers}
+    times = [*night.usages.ends()[:1], *(it.time for it in night.rounds[:1])]
     interval = timedelta(seconds=night.interval_s)
     is_told = bool(night.leaders) and night.leaders[0][0] - min(times, default=_NEVER) <= interval
     if night.logs is None or is_told or len(night.logs) >= len(known):
@@ -223,7 +223,7 @@ def _of_sources(night: Night) -> list[Undecidable]:
         Need.TAKERS: moved and not night.owners and not night.acquired,
         Need.BUNDLE_REPORTS: moved and not night.bundles,
         Need.BROKER_REPORTS: not night.reports,
-        Need.USAGE: not night.usages,
+        Need.USAGE: not len(night.usages),
         Need.ROUNDS_DECIDED_AGAIN: not night.decisions.times,
         Need.ANSWERS: not night.answers
         and stands_still(night.reports, night.report_interval_s_max),

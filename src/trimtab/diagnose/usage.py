@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.diagnose.columns import moments, stamps, words, write_times
-from trimtab.diagnose.night import Usage
+from trimtab.diagnose.columns import stamps, words, write_times
 from trimtab.diagnose.reports import of_origin, usage_and_limit
+from trimtab.diagnose.usages import Usage, Usages, usages_of
 from trimtab.pulsar.scores import busiest_resource
 from trimtab.pulsar.settings import ResourceWeights
 
@@ -35,25 +35,25 @@ def usages(
     samples: Callable[[], Sequence[Mapping[str, Any]]],
     names: Mapping[str, str],
     weights: ResourceWeights,
-) -> tuple[Usage, ...]:
+) -> Usages:
     """Return usages from the store's reports, else from those over REST, else from the metrics.
 
     `samples` reads the rows of `metrics` of METRICS, which are many, if they are asked for.
     """
     for origin in ("store", "rest"):
         reported = usages_from_reports(of_origin(reports, origin), weights)
-        if any(usage.usage is not None for usage in reported):
+        if not np.isnan(reported.fractions).all():
             return reported
     # Of two samples of one time the later counts: those of an export, which name no log.
     rows = sorted(samples(), key=lambda row: row["log_broker"] is None)
     return usages_from_metrics(rows, names, weights)
 
 
-def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Usage, ...]:
+def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> Usages:
     """Return the weighted usage in every report, in order of time.
 
     A row without a CPU is passed over (the extensible load manager keeps no load in the store);
-    a broker that left has usage None from then on.
+    a broker that left has no usage from then on.
     """
     is_gone = pc.fill_null(reports["is_gone"], False)
     gone = reports.filter(is_gone)
@@ -71,13 +71,18 @@ def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Us
     table = pa.concat_tables(
         pa.table(dict(zip(("time", "broker", "usage"), part, strict=True))) for part in parts
     ).sort_by([("time", "ascending"), ("broker", "ascending")])
-    times, brokers = moments(stamps(table["time"])), words(table["broker"]).part(0, len(table))
-    return tuple(map(Usage, times, brokers, table["usage"].to_pylist()))
+    brokers = words(table["broker"])
+    return Usages(
+        stamps(table["time"]),
+        brokers.codes.astype(np.int64),
+        table["usage"].to_numpy(),
+        tuple(brokers.known[:-1].tolist()),
+    )
 
 
 def usages_from_metrics(
     samples: Sequence[Mapping[str, Any]], names: Mapping[str, str], weights: ResourceWeights
-) -> tuple[Usage, ...]:
+) -> Usages:
     """Return the weighted usage in every scrape of the load balancer's own gauges.
 
     Quirks:
@@ -100,7 +105,7 @@ def usages_from_metrics(
     scraped = [
         Usage(time, broker, value) for (time, broker), value in zip(scrapes, weighed, strict=True)
     ]
-    return tuple(sorted(scraped, key=lambda usage: (usage.time, usage.broker)))
+    return usages_of(sorted(scraped, key=lambda usage: (usage.time, usage.broker)))
 
 
 def _labelled(row: Mapping[str, Any], alone: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 import numpy as np
 
 from trimtab.diagnose.night import Night
+from trimtab.diagnose.usages import places_by_broker
 from trimtab.pulsar.model import Floats, Ints
 
 
@@ -24,8 +25,12 @@ class UsageAtSteps:
     #: (n_brokers, n_steps) fraction, and bytes/s in and out; NaN where it is not known.
     usage: Floats
     throughput: Floats
-    #: (n_steps,) mean usage of the brokers that are there.
+    #: (n_steps,) mean usage of the brokers that are there, the row of the least used one, -1 if
+    #: none is there, and the least usage of them and of the others.
     mean: Floats
+    coolest: Ints
+    least: Floats
+    next_least: Floats
 
     def positions(self, times: Sequence[datetime]) -> Ints:
         """Return the position of the latest of some times at each step, -1 before the first."""
@@ -34,37 +39,30 @@ class UsageAtSteps:
 
     def coolest_but(self, rows: Ints) -> Floats:
         """Return the least usage at each step of the brokers but one; NaN if there is no other."""
-        others = self.usage.copy()
-        others[rows, np.arange(self.times.size)] = np.nan
-        least = np.where(np.isnan(others), np.inf, others).min(axis=0)
-        return np.where(np.isinf(least), np.nan, least)
+        return np.where(rows == self.coolest, self.next_least, self.least)
 
 
 def usage_at_steps(night: Night) -> UsageAtSteps | None:
     """Return usage and traffic an interval after the other; None if not both are known of two."""
-    brokers = tuple(sorted({usage.broker for usage in night.usages} & night.reports.keys()))
+    brokers = tuple(sorted(night.reports.keys() & set(night.usages.brokers)))
     if len(brokers) < 2 or night.end is None:
         return None
-    times = np.arange(
-        night.usages[0].time.timestamp(), night.end.timestamp() + 1e-3, night.interval_s
-    )
+    since = night.usages.seconds()
+    times = np.arange(since[0], night.end.timestamp() + 1e-3, night.interval_s)
     usage, throughput = (np.full((len(brokers), times.size), np.nan) for _ in range(2))
     row = {broker: i for i, broker in enumerate(brokers)}
-    codes = np.array([row.get(each.broker, -1) for each in night.usages])
-    order = np.argsort(codes, kind="stable")
-    ends = np.searchsorted(codes[order], np.arange(len(brokers)), side="right")
-    starts = np.searchsorted(codes[order], np.arange(len(brokers)), side="left")
-    since = np.array([each.time.timestamp() for each in night.usages])[order]
-    # None becomes NaN.
-    value = np.array([each.usage for each in night.usages], np.float64)[order]
+    places = places_by_broker(night.usages)
     for broker, i in row.items():
-        reports, mine = night.reports[broker], slice(starts[i], ends[i])
-        seconds = [time.timestamp() for time in reports.times]
-        usage[i] = _standing(times, since[mine], value[mine])
-        throughput[i] = _standing(times, np.array(seconds), reports.throughput)
+        reports, mine = night.reports[broker], places[broker]
+        usage[i] = _standing(times, since[mine], night.usages.fractions[mine])
+        throughput[i] = _standing(times, reports.seconds, reports.throughput)
     count = (~np.isnan(usage)).sum(axis=0)
     mean = np.where(count > 1, np.nansum(usage, axis=0) / np.maximum(count, 1), np.nan)
-    return UsageAtSteps(times, brokers, row, usage, throughput, mean)
+    known = np.where(np.isnan(usage), np.inf, usage)
+    coolest = np.where(count > 0, known.argmin(axis=0), -1)
+    least, next_least = np.partition(known, 1, axis=0)[:2]
+    least, next_least = (np.where(np.isinf(each), np.nan, each) for each in (least, next_least))
+    return UsageAtSteps(times, brokers, row, usage, throughput, mean, coolest, least, next_least)
 
 
 def _standing(times: Floats, reported: Floats, values: Floats) -> Floats:

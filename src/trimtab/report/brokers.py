@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trimtab.report.input import Fields, entries, name, names
+from trimtab.report.input import Fields, entries, name, names, part, shown_name
 from trimtab.report.words import common_ending
 
 #: Brokers from which on a line each is a tangle: a heat map is drawn instead, without colours.
@@ -86,8 +86,8 @@ def _names(findings: Fields, picture: Fields) -> Iterable[str]:
         yield name(unload, "target")
     for each in entries(findings, "round_list"):
         yield from (name(broker, "broker") for broker in entries(each, "brokers"))
-    for series in ("usage", "smoothed"):
-        yield from (name(point, "broker") for point in entries(picture, series))
+    yield from map(shown_name, part(picture, "reported"))
+    yield from (name(point, "broker") for point in entries(picture, "smoothed"))
 
 
 def shortened(words: str, brokers: Brokers) -> str:

@@ -71,12 +71,7 @@ def chart_of(
 def _name(scene: Scene) -> str:
     """Return what the picture shows, for whoever does not see it."""
     highest = max(
-        (
-            (usage, each.broker)
-            for each in scene.shown
-            for usage in each.usages
-            if usage is not None
-        ),
+        ((float(each.known().max()), each.broker) for each in scene.shown),
         default=None,
     )
     peak = ""

@@ -8,11 +8,13 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
+import numpy as np
+
 from trimtab.files.assumed_day import day_number
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
 from trimtab.report.scene import Scene
-from trimtab.report.series import spread_apart, stretches
+from trimtab.report.series import microseconds, spread_apart, stretches
 from trimtab.report.words import count, moment
 
 #: Pixels that an arrow needs on average; where there are more, only the number of moves of
@@ -84,11 +86,13 @@ def _band(scene: Scene, form: Format) -> list[dict[str, Any]]:
     """Return the band in stretches; a single round is a short piece of it."""
     half = timedelta(seconds=7 * scene.span.seconds() / form.width)
     points: list[dict[str, Any]] = []
-    for stretch, places in enumerate(stretches([time for time, _, _ in scene.band])):
-        shifts = (-half, half) if len(places) == 1 else (timedelta(),)
+    times = np.array([microseconds(time) for time, _, _ in scene.band], np.int64)
+    for stretch, places in enumerate(stretches(times)):
+        band = scene.band[places]
+        shifts = (-half, half) if len(band) == 1 else (timedelta(),)
         points += [
             {"time": iso(time + shift), "low": low, "high": high, "stretch": stretch}
-            for time, low, high in (scene.band[place] for place in places)
+            for time, low, high in band
             for shift in shifts
         ]
     return points

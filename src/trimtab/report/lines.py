@@ -18,7 +18,7 @@ SIGN = 26
 
 def line_slots(scene: Scene, form: Format) -> dict[str, Any]:
     """Fill the chart of lines: few brokers, a line each."""
-    highest = [usage for each in (*scene.raw, *scene.smoothed) for usage in each.usages]
+    highest = [float(each.known().max()) for each in (*scene.raw, *scene.smoothed)]
     top = ceiling([*highest, *(high for _, _, high in scene.band)])
     known = [broker for broker in scene.brokers.all if broker.colour]
     return {
@@ -45,7 +45,7 @@ def _points(series: Iterable[Series], span: Span, form: Format) -> list[dict[str
     for each in series:
         stretch = 0
         last: float | None = None
-        for time, usage in thinned(each, span, form.width):
+        for time, usage in thinned(each, span, form.width).points():
             shown = last if usage is None else usage
             if shown is not None:
                 # The last value holds until the moment at which the broker was gone.
@@ -59,12 +59,7 @@ def _points(series: Iterable[Series], span: Span, form: Format) -> list[dict[str
 def _smoothed(scene: Scene, form: Format) -> list[dict[str, Any]]:
     """Return the smoothed lines, which do not reach over a long silence."""
     parts = [
-        (
-            Series(
-                each.broker, each.times[cut.start : cut.stop], each.usages[cut.start : cut.stop]
-            ),
-            n,
-        )
+        (each.part(cut), n)
         for each in scene.smoothed
         for n, cut in enumerate(stretches(each.times))
     ]
@@ -80,7 +75,7 @@ def _signs(scene: Scene, form: Format) -> list[dict[str, Any]]:
     signs: list[dict[str, Any]] = []
     for each in scene.smoothed:
         last = -float(SIGN)
-        for time, usage in zip(each.times, each.usages, strict=True):
+        for time, usage in each.points():
             x = scene.span.share(time) * form.width
             if usage is not None and x - last >= SIGN:
                 signs.append({"time": iso(time), "broker": each.broker, "usage": usage})
@@ -119,9 +114,7 @@ def _ends(scene: Scene, form: Format, top: float) -> list[dict[str, Any]]:
     """Name the lines at their right ends; on a narrow screen the legend does that."""
     if form.name == "narrow":
         return []
-    last = [
-        next(usage for usage in reversed(each.usages) if usage is not None) for each in scene.shown
-    ]
+    last = [float(each.known()[-1]) for each in scene.shown]
     heights = spread_apart([form.height * (1 - usage / top) for usage in last], 15)
     return [
         {"broker": each.broker, "label": _cut(scene.brokers.named(each.broker).label), "y": y}

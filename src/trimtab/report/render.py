@@ -87,8 +87,8 @@ def render(
 
     Args:
         findings: what the diagnosis found, as in `findings.json`; anything may be absent.
-        picture: the series of the chart: `usage`, `smoothed`, `band`, `unloads`, `actions`;
-            any may be absent.
+        picture: the series of the chart: `reported`, broker → times and usages, `smoothed`,
+            `band`, `unloads`, `actions`; any may be absent.
         words: what verdicts and causes are called; a code that is absent is shown as it is.
         pages: code of a finding → its page in Markdown, which the report brings along.
 

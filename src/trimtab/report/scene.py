@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from trimtab.report.brokers import Brokers, shortened
-from trimtab.report.input import Fields, entries, text
+from trimtab.report.input import Fields, entries, part, text
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
-from trimtab.report.series import Series, Span, series_of, span_of
+from trimtab.report.series import Series, Span, reported_series, series_of, span_of
 from trimtab.report.words import moment, number
 
 #: Letters for what people did.
@@ -50,10 +50,10 @@ def scene_of(
     picture: Fields, rounds: Sequence[Round], moves: Sequence[Move], brokers: Brokers
 ) -> Scene | None:
     """Gather what is drawn; None if there is no usage to draw."""
-    raw = _known(series_of(entries(picture, "usage")))
+    raw = _known(reported_series(part(picture, "reported")))
     smoothed = _known(series_of(entries(picture, "smoothed")))
     placed = _placed(picture, moves)
-    times = [time for each in (*raw, *smoothed) for time in (each.times[0], each.times[-1])]
+    times = [time for each in (*raw, *smoothed) for time in each.ends()]
     times += [time for time, _ in placed]
     span = span_of(times)
     if span is None or not (raw or smoothed):
@@ -73,7 +73,7 @@ def scene_of(
 
 
 def _known(series: Iterable[Series]) -> tuple[Series, ...]:
-    return tuple(each for each in series if any(usage is not None for usage in each.usages))
+    return tuple(each for each in series if each.known().size)
 
 
 def _band(picture: Fields) -> tuple[tuple[datetime, float, float], ...]:

@@ -7,24 +7,24 @@ what it last reported.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from trimtab.report.input import shown_name
+from trimtab.report.input import Fields, shown_name
 from trimtab.report.words import moment, number
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Between rounds that are further apart no line is drawn.
-SILENCE = timedelta(minutes=30)
+SILENCE_US = 30 * 60 * 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,40 @@ class Series:
     """What one broker used, in order of time."""
 
     broker: str
-    times: tuple[datetime, ...]
-    #: Fraction; None from when the broker was gone.
-    usages: tuple[float | None, ...]
+    #: (n,) µs since 1970.
+    times: Ints
+    #: (n,) fraction; NaN from when the broker was gone.
+    usages: Floats
 
     def at(self, time: datetime) -> float | None:
         """Return the usage last reported at `time`; None if nothing was, or it was gone."""
-        position = bisect_right(self.times, time)
-        return self.usages[position - 1] if position else None
+        position = int(np.searchsorted(self.times, microseconds(time), side="right"))
+        usage = float(self.usages[position - 1]) if position else math.nan
+        return None if math.isnan(usage) else usage
+
+    def ends(self) -> tuple[datetime, datetime]:
+        """Return the first and the last time."""
+        return _moment(int(self.times[0])), _moment(int(self.times[-1]))
+
+    def known(self) -> Floats:
+        """Return the usages of when the broker was there."""
+        return self.usages[~np.isnan(self.usages)]
 
     def mean(self) -> float:
         """Return the mean of what was reported; 0 if nothing was."""
-        known = [usage for usage in self.usages if usage is not None]
-        return sum(known) / len(known) if known else 0.0
+        known = self.known()
+        return float(known.mean()) if known.size else 0.0
+
+    def part(self, which: slice | Ints) -> Series:
+        """Return some of its points."""
+        return Series(self.broker, self.times[which], self.usages[which])
+
+    def points(self) -> list[tuple[datetime, float | None]]:
+        """Return each time with the usage, None from when the broker was gone."""
+        return [
+            (_moment(time), None if math.isnan(usage) else usage)
+            for time, usage in zip(self.times.tolist(), self.usages.tolist(), strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +82,18 @@ class Span:
     def share(self, time: datetime) -> float:
         """Return where in it a time lies, from 0 to 1."""
         return (time - self.start).total_seconds() / (self.seconds() or 1.0)
+
+    def shares(self, times: Ints) -> Floats:
+        """Return where in it some times lie, µs since 1970."""
+        return (times - microseconds(self.start)) / 1e6 / (self.seconds() or 1.0)
+
+
+def reported_series(columns: Fields) -> tuple[Series, ...]:
+    """Return series of `{broker: (times, usages)}`: µs since 1970, in order, and fractions."""
+    return tuple(
+        Series(shown_name(broker), np.asarray(times, np.int64), np.asarray(usages, np.float64))
+        for broker, (times, usages) in columns.items()
+    )
 
 
 def series_of(points: Iterable[Any]) -> tuple[Series, ...]:
@@ -84,12 +117,19 @@ def series_of(points: Iterable[Any]) -> tuple[Series, ...]:
 
 def _series(broker: str, times: Sequence[datetime], usages: Sequence[float | None]) -> Series:
     """Return a broker's points in order of time; of two at one time the later one counts."""
-    # They mostly are in order, and to hash a million times takes as long as to read them.
-    if all(before < after for before, after in pairwise(times)):
-        return Series(broker, tuple(times), tuple(usages))
-    points = dict(zip(times, usages, strict=True))
-    ordered = tuple(sorted(points))
-    return Series(broker, ordered, tuple(points[time] for time in ordered))
+    points = dict(zip(map(microseconds, times), usages, strict=True))
+    ordered = sorted(points)
+    columns = np.array(ordered, np.int64), np.array([points[time] for time in ordered], np.float64)
+    return Series(broker, *columns)
+
+
+def microseconds(time: datetime) -> int:
+    """Return a time as µs since 1970."""
+    return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def _moment(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)
 
 
 def span_of(times: Iterable[datetime | None]) -> Span | None:
@@ -98,35 +138,32 @@ def span_of(times: Iterable[datetime | None]) -> Span | None:
     return Span(min(known), max(known)) if known else None
 
 
-def thinned(series: Series, span: Span, columns: int) -> list[tuple[datetime, float | None]]:
+def thinned(series: Series, span: Span, columns: int) -> Series:
     """Keep of each column of pixels the first, lowest, highest and last point.
 
     More points than that cannot be seen, yet the peaks, which a sample at equal distances
     would lose, can.
     """
     if len(series.times) <= 4 * columns:
-        return list(zip(series.times, series.usages, strict=True))
-    groups: dict[int, list[int]] = defaultdict(list)
-    for position, time in enumerate(series.times):
-        groups[int(span.share(time) * columns)].append(position)
+        return series
+    cells = (span.shares(series.times) * columns).astype(np.int64)
     kept: set[int] = set()
-    for positions in groups.values():
-        known = [each for each in positions if series.usages[each] is not None]
-        gone = [each for each in positions if series.usages[each] is None]
-        kept.update((positions[0], positions[-1]), gone[:1])
-        if known:
-            by_usage = sorted(known, key=lambda each: series.usages[each] or 0.0)
-            kept.update((by_usage[0], by_usage[-1]))
-    return [(series.times[each], series.usages[each]) for each in sorted(kept)]
+    for positions in np.split(np.arange(cells.size), np.flatnonzero(np.diff(cells)) + 1):
+        usages = series.usages[positions]
+        known, gone = positions[~np.isnan(usages)], positions[np.isnan(usages)]
+        by_usage = known[np.argsort(series.usages[known], kind="stable")]
+        kept.update(positions[[0, -1]].tolist(), by_usage[:1], by_usage[-1:], gone[:1])
+    return series.part(np.array(sorted(kept)))
 
 
-def stretches(times: Sequence[datetime]) -> list[range]:
+def stretches(times: Ints) -> list[slice]:
     """Cut a series of rounds where so long nothing was decided that no line may join them.
 
     A leader decides every minute or few; after half an hour it is another story.
     """
-    cuts = [i for i in range(1, len(times)) if times[i] - times[i - 1] > SILENCE]
-    return [range(start, end) for start, end in pairwise([0, *cuts, len(times)]) if end > start]
+    cuts = np.flatnonzero(np.diff(times) > SILENCE_US) + 1
+    edges = [0, *cuts.tolist(), len(times)]
+    return [slice(start, end) for start, end in pairwise(edges) if end > start]
 
 
 def in_columns(every: Sequence[Series], span: Span, columns: int) -> Floats:
@@ -136,9 +173,8 @@ def in_columns(every: Sequence[Series], span: Span, columns: int) -> Floats:
     after the broker was gone, there is nothing (NaN).
     """
     row = np.repeat(np.arange(len(every)), [len(each.times) for each in every])
-    since = [(time - span.start).total_seconds() for each in every for time in each.times]
-    share = np.array(since, np.float64) / (span.seconds() or 1.0)
-    usage = np.array([usage for each in every for usage in each.usages], np.float64)
+    share = span.shares(np.concatenate([each.times for each in every]))
+    usage = np.concatenate([each.usages for each in every])
     cell = row * columns + np.clip((share * columns).astype(np.int64), 0, columns - 1)
     # Points stand in order of the cells: where each cell's begin, and where they end.
     first = np.flatnonzero(np.diff(cell, prepend=-1))

@@ -54,9 +54,8 @@ def _threshold(night: Night) -> float:
 
 def _needless(reports: BrokerReports, threshold: float) -> Flags:
     """Return of each report but the first whether nothing but a resource had changed."""
-    stamps = np.array([time.timestamp() for time in reports.times])
-    is_soon = np.diff(stamps) < _AGE.total_seconds()
-    is_same = np.ones(len(stamps) - 1, np.bool_)
+    is_soon = np.diff(reports.seconds) < _AGE.total_seconds()
+    is_same = np.ones(is_soon.size, np.bool_)
     for values in (reports.rate, reports.throughput, reports.bundles.astype(np.float64)):
         before, after = values[:-1], values[1:]
         is_same &= np.abs(after - before) <= threshold * np.abs(before)

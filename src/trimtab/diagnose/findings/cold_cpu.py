@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import numpy as np
+
+from trimtab.diagnose.columns import microseconds, moments
 from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Finding, Night, Round
+from trimtab.diagnose.usages import places_by_broker
 
 #: Usage below this is a first sample of the CPU, a mean since 1970.
 _SAMPLED_MIN = 0.001
@@ -85,15 +89,20 @@ def _has_cpu(night: Night, broker: str, time: datetime) -> bool | None:
 
 def _measured(night: Night, logged: Round, broker: str) -> float | None:
     """Return the lowest usage that a broker measured soon after a round; None if none is known."""
+    usages = night.usages
+    mine = places_by_broker(usages).get(broker)
+    if mine is None:
+        return None
+    soon = microseconds([logged.time, logged.time + _STARTING])
+    mine = mine[slice(*np.searchsorted(usages.times[mine], soon, side="right"))]
+    mine = mine[usages.fractions[mine] >= _SAMPLED_MIN]
     return min(
         (
-            usage.usage
-            for usage in night.usages
-            if usage.broker == broker
-            and logged.time < usage.time <= logged.time + _STARTING
-            and usage.usage is not None
-            and usage.usage >= _SAMPLED_MIN
-            and _has_cpu(night, broker, usage.time) is not False
+            fraction
+            for time, fraction in zip(
+                moments(usages.times[mine]), usages.fractions[mine].tolist(), strict=True
+            )
+            if _has_cpu(night, broker, time) is not False
         ),
         default=None,
     )

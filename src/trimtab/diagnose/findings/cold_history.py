@@ -36,33 +36,35 @@ def cold_history(night: Night) -> list[Finding]:
     prints the scores of shed brokers alone, and what it was told is not in the recording, a
     printed score is held against what the broker said by then, and three points more count.
     """
-    runs: list[list[Round]] = []
+    runs: list[list[tuple[_Score, Round]]] = []
     is_open = False
     for logged in night.rounds:
-        if _widest(night, logged) is None:
+        widest = _widest(night, logged)
+        if widest is None:
             is_open = False
             continue
-        if is_open and runs[-1][-1].term == logged.term:
-            runs[-1].append(logged)
+        if is_open and runs[-1][-1][1].term == logged.term:
+            runs[-1].append((widest, logged))
         else:
-            runs.append([logged])
+            runs.append([(widest, logged)])
         is_open = True
     return [_finding(night, run) for run in runs]
 
 
 def _widest(night: Night, logged: Round) -> _Score | None:
     """Return the broker whose score is farthest from its usage, if that is far."""
-    scores = _scores(night, logged)
+    usage, scores = _scores(night, logged)
     if not scores:
         return None
-    widest = max(scores, key=lambda score: score.gap)
+    broker = max(scores, key=lambda name: abs(usage[name] - scores[name]))
+    widest = _Score(broker, usage[broker], scores[broker])
     exact = logged.brokers.get(widest.broker)
     is_exact = exact is not None and exact.usage is not None
     return widest if widest.gap > night.threshold + (0.0 if is_exact else _INEXACT) else None
 
 
-def _scores(night: Night, logged: Round) -> list[_Score]:
-    """Return the scores that are known, each with the usage that the leader had of its broker.
+def _scores(night: Night, logged: Round) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the usages that the leader had, and the scores that are known of their brokers.
 
     Where the round was not decided again, the score is a printed one, of all brokers or of
     those that were shed, and the usage what the broker had said by then.
@@ -80,29 +82,28 @@ def _scores(night: Night, logged: Round) -> list[_Score]:
     }
     reported = {} if exact.keys() >= scores.keys() else reported_usage(night, logged.time)
     usage = {**reported, **exact}
-    return [
-        _Score(broker, usage[broker], score)
-        for broker, score in scores.items()
-        if score is not None and broker in usage
-    ]
+    known = {
+        broker: score for broker, score in scores.items() if score is not None and broker in usage
+    }
+    return usage, known
 
 
-def _finding(night: Night, run: Sequence[Round]) -> Finding:
-    gaps = [(score, logged) for logged in run if (score := _widest(night, logged)) is not None]
-    widest, worst = max(gaps, key=lambda gap: gap[0].gap)
-    elected = night.elected.get(worst.term)
+def _finding(night: Night, run: Sequence[tuple[_Score, Round]]) -> Finding:
+    widest, worst = max(run, key=lambda each: each[0].gap)
+    elected, first = night.elected.get(worst.term), run[0][1]
+    usage, scores = _scores(night, worst)
     return Finding(
         "cold-history" if elected is None else "cold-history.elected",
         "high" if widest.gap > 2 * night.threshold else "medium",
-        run[0].time,
-        run[0].number,
-        brokers=tuple(dict.fromkeys(score.broker for score, _ in gaps)),
-        evidence=tuple(event for logged in run for event in logged.events[:1]),
+        first.time,
+        first.number,
+        brokers=tuple(dict.fromkeys(score.broker for score, _ in run)),
+        evidence=tuple(event for _, logged in run for event in logged.events[:1]),
         numbers={
-            "rounds": [logged.number for logged in run],
+            "rounds": [logged.number for _, logged in run],
             "brokers": {
-                score.broker: {"usage": score.usage, "smoothed": score.smoothed}
-                for score in _scores(night, worst)
+                broker: {"usage": usage[broker], "smoothed": score}
+                for broker, score in scores.items()
             },
         },
         values={

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from trimtab.diagnose.evidence import SHOWN
-from trimtab.diagnose.night import Event, Finding, Heavy, Night, Round, Unfit, Usage
+from trimtab.diagnose.night import Event, Finding, Heavy, Night, Round, Unfit
 from trimtab.diagnose.other_events import grouped, round_at
 from trimtab.diagnose.rounds import OF_CHOSEN
 from trimtab.diagnose.usage_at_steps import UsageAtSteps, usage_at_steps
+from trimtab.diagnose.usages import places_by_broker
 from trimtab.pulsar.model import Floats
 
 #: A bundle with so many even shares of the traffic makes any broker hot.
@@ -53,7 +54,7 @@ def giant_bundle(night: Night) -> list[Finding]:
 
 
 def _above_even_share(night: Night) -> list[Finding]:
-    means = [_mean(each.times, each.throughput, night.end) for each in night.reports.values()]
+    means = [_mean(each.seconds, each.throughput, night.end) for each in night.reports.values()]
     carried = [each for each in means if not math.isnan(each)]
     if len(carried) < 3:
         return []
@@ -71,26 +72,20 @@ def _above_even_share(night: Night) -> list[Finding]:
 
 
 def _mean_usage(night: Night) -> dict[str, float]:
-    by_broker: dict[str, list[Usage]] = {}
-    for usage in night.usages:
-        by_broker.setdefault(usage.broker, []).append(usage)
+    usages, seconds = night.usages, night.usages.seconds()
     means = {
-        broker: _mean([each.time for each in mine], _fractions(mine), night.end)
-        for broker, mine in by_broker.items()
+        broker: _mean(seconds[mine], usages.fractions[mine], night.end)
+        for broker, mine in places_by_broker(usages).items()
     }
     return {broker: mean for broker, mean in means.items() if not math.isnan(mean)}
 
 
-def _fractions(usages: Sequence[Usage]) -> Floats:
-    return np.array([math.nan if each.usage is None else each.usage for each in usages])
-
-
-def _mean(times: Sequence[datetime], series: Floats, end: datetime | None) -> float:
+def _mean(seconds: Floats, series: Floats, end: datetime | None) -> float:
     """Return the mean over time of what holds until it is told anew; NaN if nothing is told."""
-    until = (*times[1:], max(end or times[-1], times[-1]))
-    held_s = [(b - a).total_seconds() for a, b in zip(times, until, strict=True)]
+    last = seconds[-1] if end is None else max(end.timestamp(), seconds[-1])
+    held_s = np.diff(seconds, append=last)
     is_number = ~np.isnan(series)
-    values, weights = series[is_number], np.array(held_s)[is_number]
+    values, weights = series[is_number], held_s[is_number]
     if not values.size:
         return math.nan
     return float(np.average(values, weights=weights) if weights.any() else values.mean())
@@ -101,7 +96,7 @@ def _finding(night: Night, heavy: Heavy, even: float, usage: float) -> Finding:
     return Finding(
         "giant-bundle" if heavy.topics > 1 else "giant-bundle.one-topic",
         "medium",
-        reports.times[0] if reports else night.usages[0].time,
+        reports.times[0] if reports else night.usages.ends()[0],
         0,
         brokers=(heavy.broker,),
         bundles=(heavy.bundle,),

@@ -139,8 +139,7 @@ def _medians(reports: BrokerReports, end: datetime) -> tuple[float, float, float
     """
     cpu = reports.shares()[:, 0]
     is_whole = (cpu > 0) & (reports.throughput > 0)
-    stamps = np.array([time.timestamp() for time in (*reports.times, end)])
-    lasted = np.diff(stamps)[is_whole]
+    lasted = np.diff(reports.seconds, append=end.timestamp())[is_whole]
     if is_whole.sum() < _REPORTS or lasted.sum() <= 0:
         return None
     usage, rate, throughput = (

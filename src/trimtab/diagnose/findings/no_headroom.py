@@ -6,9 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+import numpy as np
+
 from trimtab.diagnose.cure import Proposal
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.other_events import round_at
+from trimtab.diagnose.usages import Usages, places_by_broker
 
 #: Mean usage from which no placing helps, and what the coolest must have at least.
 _FULL, _COOLEST = 0.75, 0.65
@@ -59,7 +62,7 @@ def _stretches(night: Night) -> list[tuple[datetime, datetime, _Worst]]:
     since: datetime | None = None
     worst: _Worst = (0, 0.0, 0.0)
     total, cool = 0.0, 0
-    for usage in night.usages:
+    for usage in night.usages if _is_ever_hot(night.usages) else ():
         before = latest.pop(usage.broker, None)
         if before is not None:
             total, cool = total - before, cool - (before < _COOLEST)
@@ -77,6 +80,16 @@ def _stretches(night: Night) -> list[tuple[datetime, datetime, _Worst]]:
                 stretches.pop()
             stretches.append((since, usage.time, worst))
     return stretches
+
+
+def _is_ever_hot(usages: Usages) -> bool:
+    """Return whether ever two brokers or more were there and none was cool: on few nights."""
+    is_there, is_cool = ~np.isnan(usages.fractions), usages.fractions < _COOLEST
+    there, cool = np.zeros((2, len(usages)), np.int64)
+    for mine in places_by_broker(usages).values():
+        for change, now in ((there, is_there), (cool, is_cool)):
+            change[mine] = np.diff(now[mine].astype(np.int64), prepend=0)
+    return bool(np.any((np.cumsum(there) > 1) & (np.cumsum(cool) == 0)))
 
 
 def cure(night: Night, findings: Mapping[str, Sequence[Finding]]) -> Proposal | None:
