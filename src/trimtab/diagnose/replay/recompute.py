@@ -8,8 +8,7 @@ takes, and decisions begin there, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -23,7 +22,6 @@ from trimtab.diagnose.replay.result_tables import Replayed, result_tables
 from trimtab.diagnose.replay.script import script
 from trimtab.diagnose.replay.stretches import Outline
 from trimtab.diagnose.replay.tenures import Tenure
-from trimtab.diagnose.replay.timeline import Script
 from trimtab.diagnose.store_source import Span
 from trimtab.files.packing import packed
 from trimtab.spark.runner import Here, Runner, cores_of, results, threads
@@ -33,8 +31,8 @@ Played: TypeAlias = Mapping[str, bytes]
 #: What the leader knew as a stretch began, None if its tenure began, and which stretch it is.
 Item: TypeAlias = tuple[bytes | None, int]
 
-#: Stretches that one task decides at most: between them nothing is handed on, and the next is read
-#: while one is decided.  Two are in memory, and what of more waits to be fed.
+#: Stretches that one task decides at most: between them nothing is handed on.  Two are in memory,
+#: as the next is read, and what of more waits to be fed.
 _TOGETHER = 4
 #: The same where no other lane begins behind them: a task is to hold no more tables.
 _TOGETHER_ALONE = 32
@@ -154,7 +152,8 @@ def _played(
     """Return the tables of stretches that follow on each other, and what is known behind them."""
     played: list[Played] = []
     now: Replaying | None = None
-    for told in _scripts(place, drawn, numbers):
+    for number in numbers:
+        told = script(place.folder_and_cluster, place.tenure, drawn, number, place.logged)
         if now is None:
             now = resumed(told, known)
         else:
@@ -163,17 +162,3 @@ def _played(
         played.append({name: packed(table) for name, table in tables.items()})
     assert now is not None
     return played, now
-
-
-def _scripts(place: _Place, drawn: Outline, numbers: Sequence[int]) -> Iterator[Script]:
-    """Yield what happens in some stretches; while one is used the next is read."""
-
-    def read(number: int) -> Script:
-        return script(place.folder_and_cluster, place.tenure, drawn, number, place.logged)
-
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(read, numbers[0])
-        for number in numbers[1:]:
-            told, coming = coming.result(), reader.submit(read, number)
-            yield told
-        yield coming.result()
