@@ -30,7 +30,7 @@ def assert_same(fast: LeaderView, plain: LoadManager) -> None:
     """Hold all that both know against each other, to the last bit."""
     known = fast.averages.bundle_data()
     assert known is not None
-    contents = dict(zip(known.rows, known.values.tolist(), strict=True))
+    contents = dict(zip(known.rows, known.values[:].tolist(), strict=True))
     assert contents == {name: data.contents() for name, data in plain.bundle_data.items()}
     ahead = [load.preallocations for load in (broker_load(fast), plain_load.broker_load(plain))]
     np.testing.assert_equal(asdict(ahead[0]), asdict(ahead[1]))

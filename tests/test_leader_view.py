@@ -127,7 +127,7 @@ def test_long_rates_of_a_broker_are_those_of_its_bundles() -> None:
     assert load.long_rate_in is not None
     assert load.long_rate_in.tolist() == [2.0]
     assert load.bundle_data is not None
-    assert load.bundle_data.values.shape == (2, 11)
+    assert load.bundle_data.values[:].shape == (2, 11)
 
 
 def test_a_bundle_placed_before_anyone_reports_it_has_the_defaults() -> None:

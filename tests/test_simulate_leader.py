@@ -147,8 +147,8 @@ class Shadowed(Leader):
         names = self.cluster.bundles.names
         assert {names[i] for i in np.flatnonzero(averages.bundles.is_known)} == set(shadow)
         bundles = self.cluster.bundles
-        short = averages.short.contents(bundles.message_bytes)
-        values = averages.contents(short, bundles.message_bytes, bundles.topics)
+        held = averages.snapshot(bundles.message_bytes, bundles.topics)
+        values = held[range(len(names))]
         for i in np.flatnonzero(averages.bundles.is_known).tolist():
             if names[i] in self.doubled:
                 continue

@@ -49,11 +49,13 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
     if lost is not None and not lost:
         return Plans(plans.entries, averages)
     entries = _in_one(plans.entries)
+    # Of those that are forgotten nothing changes any more, and there are more and more of them.
     changing = {
         inserted: group
         for inserted, group in entries.items()
         for plan in group
-        if lost is None or plan.number in lost or plan.content is not None
+        if not plan.is_forgotten
+        and (lost is None or plan.number in lost or plan.content is not None)
     }
     alive = [plan for group in changing.values() for plan in group if not plan.is_forgotten]
     gone = list(compress(alive, ~_are_there(averages, alive)))

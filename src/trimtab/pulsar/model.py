@@ -5,10 +5,10 @@ Shapes and units stand here, at the field, and nowhere else.  No functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,13 @@ class Reason(StrEnum):
 WITHIN_BAR = frozenset({Reason.BALANCED, Reason.UNDERLOADED, Reason.UNKNOWN})
 
 
+class Contents(Protocol):
+    """What bundles hold: an array, or what gives out rows of one that is not laid out."""
+
+    def __getitem__(self, rows: Any, /) -> Any:  # noqa: ANN401  # as of an array
+        """Return (n, 11) of (n,) rows."""
+
+
 @dataclass(frozen=True, slots=True)
 class BundleData:
     """The leader's averages of all bundles it knows, whether a broker reports them or not.
@@ -59,7 +66,7 @@ class BundleData:
     numbers: Ints
     #: (n, 11) all that makes two of them equal: short-term rates in and out, throughput
     #: in and out, number of samples; the same long-term; topics.
-    values: Floats
+    values: Contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +129,7 @@ class ClusterLoad:
     #: (n_brokers,) bundles that the report lists, system bundles and recent ones included.
     bundle_count: Ints
     #: Bundle names; a name stands twice while two reports list it (source and target of a move).
-    bundles: tuple[str, ...]
+    bundles: Sequence[str]
     #: (n_bundles,) position in `brokers` of the broker that reports the bundle.
     bundle_broker: Ints
     #: Returns what the bundles carry.  It is worked out when somebody asks: a look has thousands

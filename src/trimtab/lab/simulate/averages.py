@@ -6,6 +6,9 @@ quickly taken as one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from trimtab.pulsar.leader.bundle_rows import BundleRows
@@ -15,15 +18,58 @@ from trimtab.pulsar.leader.time_average import (
     SHORT_SAMPLES,
     left_of_average,
 )
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.model import BundleTraffic, Floats, Ints
 
 # The same in and out.
 _DEFAULT_RATE, _, _DEFAULT_THROUGHPUT, _ = DEFAULT_STATS
 
-# What a bundle holds of which there is no sample yet, as `model.BundleData` has it.
-_RATES, _THROUGHPUTS = [_DEFAULT_RATE] * 2, [_DEFAULT_THROUGHPUT] * 2
-WITHOUT_SAMPLES = np.array([*([*_RATES, *_THROUGHPUTS, 0.0] * 2), 0.0])
-WITHOUT_SAMPLES.flags.writeable = False
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One of the two averages of all bundles as it was at some time."""
+
+    #: (n_bundles,) samples in it.
+    samples: Ints
+    #: (2, n_bundles) messages/s, in and out.
+    rates: Floats
+
+    def contents(self, rows: Ints, message_bytes: Floats) -> Floats:
+        """Return rates and throughput, in and out, and samples of some bundles, (5, n)."""
+        values = np.empty((5, rows.size))
+        values[:2], values[4] = self.rates.take(rows, axis=1), self.samples.take(rows)
+        # A bundle's messages have one size, so these go together but for the defaults.
+        np.multiply(values[:2], message_bytes.take(rows), out=values[2:4])
+        values[2:4, values[4] == 0] = _DEFAULT_THROUGHPUT
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Averages of all bundles as they were at some time, of which few are looked at."""
+
+    short: Held
+    long: Held
+    #: (n_bundles,) bytes a message, and topics.
+    message_bytes: Floats
+    topics: Floats
+
+    def __getitem__(self, rows: Sequence[int] | Ints, /) -> Floats:
+        """Return all that makes two objects equal, as `model.BundleData` has it, (n, 11)."""
+        at = np.asarray(rows, np.int64)
+        values = np.empty((11, at.size))
+        values[:5] = self.short.contents(at, self.message_bytes)
+        values[5:10] = self.long.contents(at, self.message_bytes)
+        values[10] = np.where(values[4] == 0, 0.0, self.topics.take(at))
+        return values.T
+
+    def traffic(self, rows: Ints) -> BundleTraffic:
+        """Return what some bundles carry."""
+        return BundleTraffic(*self.short.contents(rows, self.message_bytes)[:4])
+
+    def reset(self, row: int) -> None:
+        """Let a bundle be without samples that has been met since."""
+        for held in (self.short, self.long):
+            held.samples[row], held.rates[:, row] = 0, _DEFAULT_RATE
 
 
 class Average:
@@ -34,8 +80,8 @@ class Average:
         #: Samples that it holds at most.
         self.samples_max = samples_max
         self.samples: Ints = np.zeros(n_bundles, np.int64)
-        self.rate_in: Floats = np.full(n_bundles, _DEFAULT_RATE)
-        self.rate_out: Floats = np.full(n_bundles, _DEFAULT_RATE)
+        self._rates: Floats = np.full((2, n_bundles), _DEFAULT_RATE)
+        self.rate_in, self.rate_out = self._rates
 
     def reset(self, bundles: Ints) -> None:
         """Begin anew."""
@@ -53,14 +99,9 @@ class Average:
             now += sample
             average[bundles] = now
 
-    def contents(self, message_bytes: Floats) -> Floats:
-        """Return rates and throughput, in and out, and samples, (5, n_bundles)."""
-        values = np.empty((5, self.samples.size))
-        values[0], values[1], values[4] = self.rate_in, self.rate_out, self.samples
-        # A bundle's messages have one size, so these go together but for the defaults.
-        np.multiply(values[:2], message_bytes, out=values[2:4])
-        values[2:4, self.samples == 0] = _DEFAULT_THROUGHPUT
-        return values
+    def held(self) -> Held:
+        """Return it as it is now."""
+        return Held(self.samples.copy(), self._rates.copy())
 
 
 class Averages:
@@ -117,13 +158,6 @@ class Averages:
         """Feed everything until now."""
         self.feed(slice(None), self.clock)
 
-    def contents(self, short: Floats, message_bytes: Floats, topics: Floats) -> Floats:
-        """Return all that makes two objects equal, as `model.BundleData` has it.
-
-        What there is of the short averages has been worked out before.
-        """
-        values = np.empty((11, self.fed.size))
-        values[:5], values[5:10] = short, self.long.contents(message_bytes)
-        values[10] = topics
-        values[10, self.short.samples == 0] = 0.0
-        return values.T
+    def snapshot(self, message_bytes: Floats, topics: Floats) -> Snapshot:
+        """Return them as they are now."""
+        return Snapshot(self.short.held(), self.long.held(), message_bytes, topics)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from trimtab.lab.simulate.ahead import Ahead
-from trimtab.lab.simulate.averages import WITHOUT_SAMPLES, Averages
+from trimtab.lab.simulate.averages import Averages, Snapshot
 from trimtab.lab.simulate.by_namespace import ByNamespace
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.listings import Listings, first_writes
@@ -19,7 +19,7 @@ from trimtab.lab.simulate.strategies import Strategies
 from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.candidates.fewest import fewest
-from trimtab.pulsar.leader.bundle_rows import BundleRows
+from trimtab.pulsar.leader.bundle_rows import BundleRows, RowNames
 from trimtab.pulsar.map_order import (
     ConcurrentHashMapKeys,
     concurrent_hash_map_walk,
@@ -38,12 +38,14 @@ class Layout:
     load: ClusterLoad
     #: (n_bundles,) the bundles in it, by position in the cluster.
     bundles: Ints
+    #: The averages of all that there are.
+    averages: Snapshot
     #: Bundles that the leader knows, without Pulsar's own.
     known: int
     #: Bundles have been added.
     _has_guests: bool = False
 
-    def add(self, row: int, number: int, values: Floats) -> None:
+    def add(self, row: int, number: int) -> None:
         """Add the averages of a bundle that has been met; the load must have averages.
 
         Its row is where those of a bundle stand that nobody knows.
@@ -55,35 +57,29 @@ class Layout:
             # since nobody looks at those of a bundle that is not known.
             averages = BundleData(averages.rows, averages.numbers.copy(), averages.values)
             self.load, self._has_guests = replace(self.load, bundle_data=averages), True
-        averages.numbers[row], averages.values[row] = number, values
+        averages.numbers[row] = number
+        self.averages.reset(row)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """All bundles in the order in which a map of them is walked; all are (n_bundles,)."""
+    """All bundles in the order in which a map of them is walked; both are (n_bundles,)."""
 
     bundles: Ints
     #: Where in that order a bundle stands.
     rank: Ints
-    names: tuple[str, ...]
 
-    def named(self, left_out: Ints, repeated: Ints) -> tuple[str, ...]:
-        """Return the names without some of them, and with some once more for each time named.
+    def listed(self, left_out: Ints, repeated: Ints) -> Ints:
+        """Return the bundles without some of them, and with some once more for each time named.
 
         Args:
             left_out: positions in the order, each once.
             repeated: likewise, as many times as it comes in addition.
         """
-        times = dict.fromkeys(left_out.tolist(), 0)
-        for at in repeated.tolist():
-            times[at] = times.get(at, 1) + 1
-        names, begin = list[str](), 0
-        for at in sorted(times):
-            names += self.names[begin:at]
-            names += self.names[at : at + 1] * times[at]
-            begin = at + 1
-        names += self.names[begin:]
-        return tuple(names)
+        times = np.ones(self.bundles.size, np.int64)
+        times[left_out] = 0
+        np.add.at(times, repeated, 1)
+        return np.repeat(self.bundles, times)
 
 
 class Leader:
@@ -289,8 +285,8 @@ class Leader:
         averages, order, reports = self.averages, self.order, self.reports
         averages.up_to_date()
         known = int(np.count_nonzero(self.bundles.is_known & ~self._is_system))
-        bundles, owner, names = self._entries(hash_map_size(known))
-        short = averages.short.contents(self.cluster.message_bytes)
+        bundles, owner = self._entries(hash_map_size(known))
+        held = averages.snapshot(self.cluster.message_bytes, self.cluster.bundles.topics)
         at = self._place.take(owner)
         totals = reports.written_totals[order].T
         into, out = self._long_rates(bundles, at) if self.shows_long_rates else (None, None)
@@ -303,15 +299,16 @@ class Leader:
             throughput_in=totals[2],
             throughput_out=totals[3],
             bundle_count=reports.written_bundles[order],
-            bundles=names,
+            bundles=RowNames(self.bundles.names, bundles),
             bundle_broker=at,
-            bundle_traffic=partial(_traffic, short, bundles),
+            bundle_traffic=partial(held.traffic, bundles),
+            few_traffic=partial(_few_traffic, held, bundles),
             bundle_is_sheddable=np.zeros(bundles.size, np.bool_),
             long_rate_in=into,
             long_rate_out=out,
-            bundle_data=self._bundle_data(short) if self.shows_averages else None,
+            bundle_data=self._bundle_data(held) if self.shows_averages else None,
         )
-        return Layout(load, bundles, known)
+        return Layout(load, bundles, held, known)
 
     def _add(self, layout: Layout, guest: int) -> None:
         """Add a bundle that nobody reports to what has been laid out."""
@@ -322,9 +319,9 @@ class Leader:
             # The leader's map grows, and all bundles are walked in another order.
             self._layout = None
         elif self.shows_averages:
-            layout.add(guest, int(self.bundles.numbers[guest]), WITHOUT_SAMPLES)
+            layout.add(guest, int(self.bundles.numbers[guest]))
 
-    def _entries(self, table_size: int) -> tuple[Ints, Ints, tuple[str, ...]]:
+    def _entries(self, table_size: int) -> tuple[Ints, Ints]:
         """Return (bundle, broker) of all reports in the order in which the leader walks them."""
         listings, owner = self.listings, self.cluster.owner
         ranked = self._ranked(table_size)
@@ -332,16 +329,16 @@ class Leader:
         is_written = listings.is_written.take(ranked.bundles)
         left_out = np.flatnonzero(~is_written)
         if not (left_out.size or formers):
-            return ranked.bundles, owner.take(ranked.bundles), ranked.names
+            return ranked.bundles, owner.take(ranked.bundles)
         # Former owners' come right behind that of the owner, in the order of their unloads.
         rank = ranked.rank[np.array([f.bundle for f in formers], np.int64)]
         by_rank = np.argsort(rank, kind="stable")
         formers, rank = [formers[i] for i in by_rank.tolist()], rank[by_rank]
-        at = rank + 1 - np.searchsorted(left_out, rank, side="right")
-        bundles = ranked.bundles[is_written]
-        brokers = np.insert(owner.take(bundles), at, [f.broker for f in formers])
-        bundles = np.insert(bundles, at, [f.bundle for f in formers])
-        return bundles, brokers, ranked.named(left_out, rank)
+        at = rank + 1 - np.searchsorted(left_out, rank, side="right") + np.arange(rank.size)
+        bundles = ranked.listed(left_out, rank)
+        brokers = owner.take(bundles)
+        brokers[at] = [f.broker for f in formers]
+        return bundles, brokers
 
     def _ranked(self, table_size: int) -> Ranked:
         """Return all bundles as the copy of the leader's map is walked that shedders get.
@@ -357,7 +354,7 @@ class Leader:
             bundles = hash_map_copy_walk(self._in_map, names, spread, table_size)
             rank = np.empty_like(bundles)
             rank[bundles] = np.arange(bundles.size)
-            self._ranks[table_size] = Ranked(bundles, rank, self.bundles.named(bundles))
+            self._ranks[table_size] = Ranked(bundles, rank)
         return self._ranks[table_size]
 
     def _long_rates(self, bundles: Ints, broker: Ints) -> tuple[Floats, Floats]:
@@ -375,15 +372,14 @@ class Leader:
         resources[:, 3:] = usage[:, 1:]
         return resources
 
-    def _bundle_data(self, short: Floats) -> BundleData:
-        bundles, cluster = self.bundles, self.cluster
-        values = self.averages.contents(short, cluster.message_bytes, cluster.bundles.topics)
-        return BundleData(bundles.at, np.where(bundles.is_known, bundles.numbers, -1), values)
+    def _bundle_data(self, held: Snapshot) -> BundleData:
+        bundles = self.bundles
+        return BundleData(bundles.at, np.where(bundles.is_known, bundles.numbers, -1), held)
 
 
-def _traffic(short: Floats, bundles: Ints) -> BundleTraffic:
-    """Return what bundles carry by the short averages of all, (5, n_bundles)."""
-    return BundleTraffic(*short[:4].take(bundles, axis=1))
+def _few_traffic(held: Snapshot, bundles: Ints, at: Ints) -> BundleTraffic:
+    """Return what those at some of these positions carry."""
+    return held.traffic(bundles[at])
 
 
 def _constant(values: Floats) -> Floats:

@@ -128,19 +128,20 @@ class Listings:
             at: (n_brokers + 1,) recomputation in which a broker's first report with its
                 bundle stats counts, 0 if it wrote none.
         """
-        clock = at[owner]
-        writes = clock > 0
+        writes = (at > 0).take(owner, mode="wrap")
         # What came back to an owner that has not measured it since is in its report no more.
         (left,) = (self.is_written & ~self.is_listed & writes).nonzero()
         if left.size:
             self.is_written[left] = False
             self.forget_unreported(left)
         (bundles,) = (writes & self.is_listed).nonzero()
-        new = bundles[~self.is_written[bundles]]
+        clock, is_new = at.take(owner.take(bundles)), ~self.is_written[bundles]
+        new = bundles[is_new]
         if self.formers:
-            self._vanish(at, dict(zip(new.tolist(), clock[new].tolist(), strict=True)))
-        self.averages.meet(new, clock[new] - 1)
-        self.averages.sample(bundles, clock[bundles], self.rate_in[bundles], self.rate_out[bundles])
+            self._vanish(at, dict(zip(new.tolist(), clock[is_new].tolist(), strict=True)))
+        self.averages.meet(new, clock[is_new] - 1)
+        rates = self.rate_in.take(bundles), self.rate_out.take(bundles)
+        self.averages.sample(bundles, clock, *rates)
         self.is_written[bundles] = True
 
     def _vanish(self, at: Ints, new: dict[int, int]) -> None:

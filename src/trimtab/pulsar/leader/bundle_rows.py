@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,38 @@ from numpy.typing import NDArray
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.map_order import spreads
 from trimtab.pulsar.model import Flags, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class RowNames(Sequence[str]):
+    """The names of some rows, each looked up when somebody asks for it.
+
+    To lay them out takes as long as ten additions of numbers of them, and few are asked for.
+    """
+
+    #: (n_all_rows,) bundle of each row.
+    names: NDArray[np.object_]
+    #: (n,) the rows.
+    rows: Ints
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self.rows.size
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        """Return the name at a position, or those of some positions."""
+        if isinstance(at, slice):
+            return tuple(self.names.take(self.rows[at]).tolist())
+        name: str = self.names[self.rows[at]]
+        return name
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield all of them."""
+        return iter(self.names.take(self.rows).tolist())
 
 
 @dataclass(slots=True)

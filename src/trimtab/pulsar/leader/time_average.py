@@ -58,10 +58,10 @@ def left_of_average(before: Ints, times: Ints, most: int) -> tuple[Ints, Floats]
     """
     table = _LEFT[most]
     if (before == most).all():  # what follows comes to this, with thrice the work
-        return before, table.take(np.minimum(times, table.size - 1))
+        return before, table.take(times, mode="clip")
     after = np.minimum(before + times, most)
     left = before / np.maximum(after, 1)
     beyond = times - (after - before)
-    left *= table.take(np.minimum(beyond, table.size - 1))
+    left *= table.take(beyond, mode="clip")
     left[times == 0] = 1.0
     return after, left
