@@ -49,8 +49,6 @@ class Flows:
         self.step_ticks = max(
             1, round(parameters.physics.traffic_step_s / parameters.measuring.tick_s)
         )
-        self._bins: Ints = np.empty((0, 0), np.int64)
-        self._version = -1
         #: The last step that was added up, of which version, and what came of it.
         self._last: tuple[int, int, Floats] = -1, -1, np.empty((3, 0))
 
@@ -122,14 +120,11 @@ class Flows:
 
     def _by_broker(self, array: Floats) -> Floats:
         """Return sums of each server's bundles, (n_steps, n_brokers + 1); the last is nobody's."""
-        bins = self.cluster.nobody + 1
-        steps = len(array)
-        if self._version != self.cluster.version or len(self._bins) < steps:
-            self._version = self.cluster.version
-            self._bins = np.arange(max(steps, 6))[:, None] * bins + self.cluster.server
-        index = self._bins[:steps].reshape(-1)
-        sums = np.bincount(index, array.reshape(-1), steps * bins)
-        return sums.astype(np.float64, copy=False).reshape(steps, bins)
+        bins, server = self.cluster.nobody + 1, self.cluster.server
+        sums = np.empty((len(array), bins))
+        for place, step in zip(sums, array, strict=True):
+            place[:] = np.bincount(server, step, bins)
+        return sums
 
     def _hold_back(self, wanted: tuple[Floats, ...], rows: Rows, step: Ints, first: int) -> Floats:
         """Take out what clients cannot pass while they look for the new owner of a bundle.
