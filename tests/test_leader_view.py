@@ -20,7 +20,7 @@ from tests.plain_leader.load_manager import LoadManager
 from trimtab.diagnose.replay.missed_writes import missed_writes
 from trimtab.pulsar.leader import samples as samples_module
 from trimtab.pulsar.leader.averages import Average, LeaderAverages
-from trimtab.pulsar.leader.feed import Meals, decisive, feed, turns
+from trimtab.pulsar.leader.feed import Feedings, decisive, feed, turns
 from trimtab.pulsar.leader.load import broker_load, cluster_load
 from trimtab.pulsar.leader.samples import Waiting
 from trimtab.pulsar.leader.time_average import averaged
@@ -346,7 +346,7 @@ def test_what_came_before_a_decisive_sample_need_not_be_fed() -> None:
     is_odd = random.random(base.shape) < 0.01
     samples[is_odd] = random.choice([0.0, -1.0, 1e-300, 5e-324], is_odd.sum())
     times = random.choice([1, 60, 300, 600, 900, 2000, 2000], rows.size)
-    fed = Meals(rows, np.pad(samples, ((0, 0), (0, 1))), times)
+    fed = Feedings(rows, np.pad(samples, ((0, 0), (0, 1))), times)
     average, counts = 10.0 ** random.uniform(-4, 9, (4, n_rows)), random.integers(0, 11, n_rows)
     greatest = np.maximum(average.max(axis=1), np.abs(samples).max(axis=0))
 
@@ -361,7 +361,7 @@ def test_what_came_before_a_decisive_sample_need_not_be_fed() -> None:
     assert left.rows.size < 0.8 * rows.size
 
 
-def _fed(average: Floats, counts: Ints, fed: Meals) -> None:
+def _fed(average: Floats, counts: Ints, fed: Feedings) -> None:
     for turn in turns(fed):
         values, taken = average[:, turn.rows], counts[turn.rows]
         feed(values, taken, 10, turn.samples[:, :4].T.copy(), turn.times)

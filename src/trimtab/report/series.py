@@ -89,9 +89,14 @@ class Span:
 
 
 def reported_series(columns: Fields) -> tuple[Series, ...]:
-    """Return series of `{broker: (times, usages)}`: µs since 1970, in order, and fractions."""
+    """Return series of `{broker: (times, usages)}`: µs since 1970, in order, and fractions.
+
+    Of two points at one time the later one counts.
+    """
     return tuple(
-        Series(shown_name(broker), np.asarray(times, np.int64), np.asarray(usages, np.float64))
+        Series(
+            shown_name(broker), np.asarray(times, np.int64), np.asarray(usages, np.float64)
+        ).part(np.flatnonzero(np.diff(times, append=np.inf)))
         for broker, (times, usages) in columns.items()
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trimtab.pulsar.leader.bundle_rows import BundleRows
-from trimtab.pulsar.leader.feed import Turn, are_at_rest, decisive, feed, meals, turns
+from trimtab.pulsar.leader.feed import Turn, are_at_rest, decisive, feed, feedings, turns
 from trimtab.pulsar.leader.samples import Samples, Waiting
 from trimtab.pulsar.leader.time_average import (
     DEFAULT_STATS,
@@ -117,6 +117,7 @@ class LeaderAverages:
     #: How often a few rows alone are fed while the rest waits; whoever looks at few rows and
     #: never at all of them may do so more often.
     few_max: int = FEW_MAX
+    #: How often a few rows alone have been fed since all were.
     _few: int = 0
     #: Feedings so far, and how many of them all rows have had.
     _feedings: int = 0
@@ -323,7 +324,7 @@ class LeaderAverages:
         first = np.full(since.size, until)
         first[new.rows[::-1]] = new.at[::-1]  # of what a row is told the first stays
         times = first[rows] - since[rows]
-        fed = meals(new, since, until)
+        fed = feedings(new, since, until)
         for (average, counts, most), moving in zip(self._terms(), self._moving, strict=False):
             sample = self._sample[:4].take(rows, axis=1)
             greatest = np.abs(np.hstack([average.take(rows, axis=1), sample])).max(

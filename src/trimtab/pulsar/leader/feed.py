@@ -34,7 +34,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Meals:
+class Feedings:
     """What rows are fed, each row's samples together and in order."""
 
     #: (n,) ascending.
@@ -44,16 +44,16 @@ class Meals:
     #: (n,) how often each is fed, once or more.
     times: Ints
 
-    def part(self, which: Flags | Ints) -> Meals:
+    def part(self, which: Flags | Ints) -> Feedings:
         """Return some of them."""
-        return Meals(self.rows[which], self.samples[which], self.times[which])
+        return Feedings(self.rows[which], self.samples[which], self.times[which])
 
     def starts(self) -> Ints:
         """Return where each row's begin."""
         return np.flatnonzero(np.append(True, self.rows[1:] != self.rows[:-1])[: self.rows.size])
 
 
-def meals(new: Samples, since: Ints, until: int) -> Meals:
+def feedings(new: Samples, since: Ints, until: int) -> Feedings:
     """Return what rows are fed.
 
     Args:
@@ -68,10 +68,10 @@ def meals(new: Samples, since: Ints, until: int) -> Meals:
     times = ends - np.maximum(at, since[rows])
     # Of two that came before the same feeding only the second is fed.
     is_fed = times > 0
-    return Meals(rows[is_fed], new.samples[order[is_fed]], times[is_fed])
+    return Feedings(rows[is_fed], new.samples[order[is_fed]], times[is_fed])
 
 
-def turns(fed: Meals) -> Iterator[Turn]:
+def turns(fed: Feedings) -> Iterator[Turn]:
     """Yield what rows are fed: their first sample, then their second."""
     starts, count = fed.starts(), fed.rows.size
     place = np.arange(count) - np.repeat(starts, np.diff(np.append(starts, count)))
@@ -81,7 +81,7 @@ def turns(fed: Meals) -> Iterator[Turn]:
         yield Turn(turn.rows, turn.samples, turn.times)
 
 
-def decisive(fed: Meals, greatest: Floats, most: int) -> tuple[Meals, Meals]:
+def decisive(fed: Feedings, greatest: Floats, most: int) -> tuple[Feedings, Feedings]:
     """Return what need be fed, and for some rows the sample that stands for their average before.
 
     An average that rests on a sample lies so close to it that the next one, if it is another
@@ -109,8 +109,8 @@ def decisive(fed: Meals, greatest: Floats, most: int) -> tuple[Meals, Meals]:
     return fed.part(behind), fed.part(begins[begins > starts] - 1)
 
 
-def _decides(fed: Meals, at: Ints, greatest: Floats, most: int) -> Flags:
-    """Return which meals make the same of an average whatever came before the meal before."""
+def _decides(fed: Feedings, at: Ints, greatest: Floats, most: int) -> Flags:
+    """Return which feedings make the same of an average, whatever came before the one before."""
     near = most * _NEAR
     before, sample = fed.samples[at - 1, :4], fed.samples[at, :4]
     gap = np.abs(sample - before)
