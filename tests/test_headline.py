@@ -10,6 +10,7 @@ import pytest
 from trimtab.diagnose.advice import headline
 from trimtab.diagnose.gravity import by_gravity
 from trimtab.diagnose.night import Draw, Event, Finding, Move, Night, Recomputed, Round
+from trimtab.diagnose.usages import usages_of
 from trimtab.diagnose.verdicts import Verdict
 
 TIME = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
@@ -24,7 +25,7 @@ LED = ((TIME, "b1:8080"), (TIME, None))
 
 
 def night(rounds: tuple[Round, ...] = (), **known: Any) -> Night:
-    return Night(rounds, (), 0.1, 0.1, 1800.0, 60.0, **known)
+    return Night(rounds, usages_of(()), 0.1, 0.1, 1800.0, 60.0, **known)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from trimtab.diagnose.replay.leading import Leading, reads_long
 from trimtab.diagnose.replay.lookups import owners
 from trimtab.diagnose.replay.replay import Replaying, replaying
 from trimtab.diagnose.replay.timeline import Script
-from trimtab.pulsar.leader.averages import FEW_MAX, LeaderAverages
+from trimtab.pulsar.leader.averages import LeaderAverages
 from trimtab.pulsar.leader.view import LeaderView
 
 #: Samples that wait at most: those of a stretch are in memory, whether they wait or not.
@@ -24,7 +24,6 @@ def checkpoint(now: Replaying) -> bytes:
     the tables they came from is not.
     """
     now.view.averages.settle()
-    now.view.averages.few_max = FEW_MAX
     return pickle.dumps((now.view, now.memory, now.flushed), pickle.HIGHEST_PROTOCOL)
 
 

@@ -5,7 +5,6 @@ Pure: rows in, rows out.  `recompute.py` runs it on Spark, and `watch` while it 
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -130,8 +129,6 @@ def follow(now: Replaying, script: Script) -> None:
     Properties:
         What it knows is what it knows when `replay` ends.
     """
-    # Of most rounds nobody asks what bundles carried.
-    now.view.averages.few_max = sys.maxsize
     for event in timeline(script):
         if event[1] == ROUND:
             _remember(now, event[0])

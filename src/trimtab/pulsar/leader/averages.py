@@ -22,7 +22,7 @@ from trimtab.pulsar.model import BundleData, Flags, Floats, Ints
 _WAITING_MAX = 1 << 18
 # How often a few rows alone are fed: each time all that waits is looked at, and more often it is
 # as well to feed all.
-FEW_MAX = 64
+_FEW_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,8 @@ class LeaderAverages:
     _shown: tuple[int, BundleData] | None = None
     #: Samples that wait at most; whoever has them in memory anyhow may let more wait.
     waiting_max: int = _WAITING_MAX
-    #: How often a few rows alone are fed while the rest waits; whoever looks at few rows and
-    #: never at all of them may do so more often.
-    few_max: int = FEW_MAX
+    #: How often a few rows alone are fed while the rest waits.
+    few_max: int = _FEW_MAX
     #: How often a few rows alone have been fed since all were.
     _few: int = 0
     #: Feedings so far, and how many of them all rows have had.
