@@ -61,7 +61,8 @@ class Yard:
     cluster: FakePulsar
     folder: Path
     give_back: str = "level"
-    back_s: float = 1.5
+    #: Long, as a machine with much to do is slow; short where somebody is not to come back.
+    back_s: float = 15.0
     #: So many brokers of the cluster.
     n_brokers: int = 3
 

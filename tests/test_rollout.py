@@ -176,6 +176,7 @@ def entries(yard: Yard, plan: RolloutPlan) -> tuple[RolloutEntry, ...]:
 
 
 def test_a_command_that_fails_stops_the_run_and_is_not_repeated(yard: Yard) -> None:
+    yard.back_s = 1.5
     plan = yard.plan()
     fails = Hook(("false", "{broker}"))
 
@@ -210,6 +211,7 @@ def test_somebody_restarts_them_by_hand(yard: Yard) -> None:
 
 
 def test_who_is_not_restarted_in_time_is_left_and_can_be_gone_on_with(yard: Yard) -> None:
+    yard.back_s = 1.5
     plan = yard.plan()
     stopped = yard.run(plan, Hook())
     assert stopped.ended is not None
@@ -223,6 +225,7 @@ def test_who_is_not_restarted_in_time_is_left_and_can_be_gone_on_with(yard: Yard
 
 
 def test_nobody_goes_while_another_one_is_ill(yard: Yard) -> None:
+    yard.back_s = 1.5
     plan, ill = yard.plan(), yard.cluster.brokers[0]
     ill.health = 500
     stopped = yard.run(plan)
@@ -235,6 +238,7 @@ def test_nobody_goes_while_another_one_is_ill(yard: Yard) -> None:
 
 
 def test_who_comes_back_ill_is_not_counted_as_back(yard: Yard) -> None:
+    yard.back_s = 1.5
     plan = yard.plan()
 
     def poison(entry: RolloutEntry, done: RolloutAccount) -> None:
