@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trimtab.pulsar.leader.bundle_rows import BundleRows
-from trimtab.pulsar.leader.feed import Turn, are_at_rest, decisive, feed, feedings, turns
+from trimtab.pulsar.leader.feed import Feedings, are_at_rest, decisive, feed, feedings, turns
 from trimtab.pulsar.leader.samples import Samples, Waiting
 from trimtab.pulsar.leader.time_average import (
     DEFAULT_STATS,
@@ -23,6 +23,7 @@ _WAITING_MAX = 1 << 18
 # How often a few rows alone are fed: each time all that waits is looked at, and more often it is
 # as well to feed all.
 _FEW_MAX = 64
+_NO_ROWS, _NO_SAMPLES = np.empty(0, np.int64), np.empty((0, 5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,19 +172,15 @@ class LeaderAverages:
 
     def feed(self) -> None:
         """Feed every bundle of which one report gives numbers its newest sample."""
-        self.feed_each((), ())
+        self.feed_each((_NO_ROWS,), (_NO_SAMPLES,))
 
     def feed_each(self, rows: Sequence[Ints], samples: Sequence[Floats]) -> None:
-        """Feed every bundle, after each time that some rows were given their newest samples.
-
-        It is fed once where none were given.
-        """
+        """Feed every bundle each time that some rows, or none, were given their newest samples."""
         if self._changed:
             self._regroup()
-        count = max(1, len(rows))
         self._waiting.tell_each(self._feedings, rows, samples)
-        self.version += count
-        self._feedings += count
+        self.version += len(rows)
+        self._feedings += len(rows)
         if self._waiting.size >= self.waiting_max:
             self._settle()
 
@@ -334,15 +331,15 @@ class LeaderAverages:
             is_fed = (times > 0) & moving[rows] & ~np.isin(rows, stand_in.rows)
             mine = rows[is_fed]
             average[:, stand_in.rows], counts[stand_in.rows] = stand_in.samples[:, :4].T, most
-            self._feed((average, counts, most), Turn(mine, sample[:, is_fed].T, times[is_fed]))
+            self._feed((average, counts, most), Feedings(mine, sample[:, is_fed].T, times[is_fed]))
             for turn in turns(left):
                 self._feed((average, counts, most), turn)
         self._now.topics[rows] = self._sample[4, rows]
-        last = np.append(fed.starts()[1:], fed.rows.size)[: fed.rows.size] - 1
+        last = fed.ends() - 1
         self._now.topics[fed.rows[last]] = fed.samples[last, 4]
         self._since[rows] = until
 
-    def _feed(self, term: tuple[Floats, Ints, int], turn: Turn) -> None:
+    def _feed(self, term: tuple[Floats, Ints, int], turn: Feedings) -> None:
         """Feed some rows alone: they lie together then, and all of them in a core's cache."""
         average, samples, most = term
         values, taken = average.take(turn.rows, axis=1), samples[turn.rows]

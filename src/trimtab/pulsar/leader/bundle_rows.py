@@ -16,10 +16,7 @@ from trimtab.pulsar.model import Flags, Ints
 
 @dataclass(frozen=True, slots=True)
 class RowNames(Sequence[str]):
-    """The names of some rows, each looked up when somebody asks for it.
-
-    To lay them out takes as long as ten additions of numbers of them, and few are asked for.
-    """
+    """The names of some rows, each looked up when somebody asks for it: few of many are."""
 
     #: (n_all_rows,) bundle of each row.
     names: NDArray[np.object_]

@@ -24,16 +24,6 @@ _LEAST = 1e-280
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A sample for each of some rows, which stand there once, and how often it is fed."""
-
-    rows: Ints
-    #: (n, 5) METRICS and topics.
-    samples: Floats
-    times: Ints
-
-
-@dataclass(frozen=True, slots=True)
 class Feedings:
     """What rows are fed, each row's samples together and in order."""
 
@@ -51,6 +41,11 @@ class Feedings:
     def starts(self) -> Ints:
         """Return where each row's begin."""
         return np.flatnonzero(np.append(True, self.rows[1:] != self.rows[:-1])[: self.rows.size])
+
+    def ends(self) -> Ints:
+        """Return where each row's end."""
+        starts = self.starts()
+        return np.append(starts[1:], self.rows.size)[: starts.size]
 
 
 def feedings(new: Samples, since: Ints, until: int) -> Feedings:
@@ -71,14 +66,13 @@ def feedings(new: Samples, since: Ints, until: int) -> Feedings:
     return Feedings(rows[is_fed], new.samples[order[is_fed]], times[is_fed])
 
 
-def turns(fed: Feedings) -> Iterator[Turn]:
-    """Yield what rows are fed: their first sample, then their second."""
-    starts, count = fed.starts(), fed.rows.size
-    place = np.arange(count) - np.repeat(starts, np.diff(np.append(starts, count)))
+def turns(fed: Feedings) -> Iterator[Feedings]:
+    """Yield what rows are fed turn by turn: their first sample, then their second."""
+    starts = fed.starts()
+    place = np.arange(fed.rows.size) - np.repeat(starts, fed.ends() - starts)
     by_place = np.argsort(place, kind="stable")
     for mine in np.split(by_place, np.cumsum(np.bincount(place))[:-1]):
-        turn = fed.part(mine)
-        yield Turn(turn.rows, turn.samples, turn.times)
+        yield fed.part(mine)
 
 
 def decisive(fed: Feedings, greatest: Floats, most: int) -> tuple[Feedings, Feedings]:
@@ -96,8 +90,7 @@ def decisive(fed: Feedings, greatest: Floats, most: int) -> tuple[Feedings, Feed
     Properties:
         The averages are the same to the last bit, and full.
     """
-    starts = fed.starts()
-    ends = np.append(starts[1:], fed.rows.size)
+    starts, ends = fed.starts(), fed.ends()
     begins, is_open = starts.copy(), np.arange(starts.size)
     for back in range(1, _BACK_MAX + 1):
         at = ends[is_open] - back
