@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from operator import itemgetter
@@ -20,6 +21,7 @@ from trimtab.diagnose.replay.stretches import Outline, Stretch
 from trimtab.diagnose.replay.timeline import LEFT, REPORT, REPORTS, ROUND, Script, timeline
 from trimtab.files.tables import INGESTED
 from trimtab.pulsar.leader.averages import Average
+from trimtab.pulsar.leader.view import Report
 
 BEGIN = datetime(2026, 11, 2, tzinfo=UTC)
 #: Few, so that much happens at one time.
@@ -145,3 +147,34 @@ def test_reports_of_a_broker_are_alike_if_they_list_the_same(
         for j in range(i):
             if likes[i] == likes[j]:
                 assert reports[i] == reports[j]
+
+
+def test_a_broker_goes_on_if_its_first_report_lists_what_it_listed_before() -> None:
+    # b0 and b1 list x and y, b2 and then b0 only y; each gives numbers of what it lists.
+    names = Names(["x", "y"], np.array([0, 1, 0, 1, 1, 1]))
+    starts, ends = np.array([0, 2, 4, 5]), np.array([2, 4, 5, 6])
+    reports = replace(
+        stored([(0, False, False)] * 4),
+        likes=np.array([7, 9, 3, 8]),
+        usage=np.zeros((4, 5)),
+        limit=np.zeros((4, 5)),
+        totals=np.zeros((4, 4)),
+        offsets=np.append(starts, 6),
+        starts=starts,
+        ends=ends,
+        bundles=names,
+        measured=names,
+        samples=np.zeros((6, 5)),
+    )
+
+    def before(broker: str, bundles: tuple[str, ...], measured: tuple[str, ...]) -> Report:
+        return Report(broker, NOTHING, NOTHING, NOTHING, bundles, measured, NOTHING)
+
+    both, one = ("x", "y"), ("y",)
+    same, other = before("b0", both, both), before("b1", both, one)
+    last = before("b2", one, one)
+    assert reports.going_on({"b0": same, "b1": other, "b2": last}) == {
+        "b0": (7, same),
+        "b2": (3, last),
+    }
+    assert reports.going_on({"b0": before("b0", one, one), "gone": same}) == {}

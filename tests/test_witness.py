@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +34,7 @@ def unmeasured(broker: int, time_s: float, report: Report) -> Report:
         return report
     usage, limit = report.usage.copy(), report.limit.copy()
     limit[3], usage[4] = 0.0, 0.9 * limit[4]
-    return replace(report, usage=usage, limit=limit)
+    return report._replace(usage=usage, limit=limit)
 
 
 def recorded(root: Path, release: str = "4.0.8") -> Witness:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from tools.precision.case import Case, Reported, hot
@@ -36,7 +34,7 @@ def _with_cpu(limits: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Reported:
         usage, limit = report.usage.copy(), report.limit.copy()
         usage[0] *= limits[broker] / limit[0]
         limit[0] = limits[broker]
-        return replace(report, usage=usage, limit=limit)
+        return report._replace(usage=usage, limit=limit)
 
     return reported
 
@@ -90,7 +88,7 @@ def bad_nic_limit(case: Case, random: Random) -> None:
             return report
         limit = report.limit.copy()
         limit[_NIC] = 0.0 if is_none else np.maximum(report.usage[_NIC], 1.0) / over
-        return replace(report, limit=limit)
+        return report._replace(limit=limit)
 
     case.reported = reported
     case.shedder, case.placer = "UniformLoadShedder", "LeastLongTermMessageRate"
@@ -103,7 +101,7 @@ def usage_zero(case: Case, random: Random) -> None:
 
     def reported(which: int, time_s: float, report: Report) -> Report:
         del time_s
-        return replace(report, usage=np.zeros(5)) if which == broker else report
+        return report._replace(usage=np.zeros(5)) if which == broker else report
 
     case.reported = reported
     case.shedder, case.placer = "UniformLoadShedder", "LeastLongTermMessageRate"
@@ -126,7 +124,7 @@ def memory_as_load(case: Case, random: Random) -> None:
         del time_s
         usage = report.usage.copy()
         usage[which] = (share if of == broker else 0.3) * report.limit[which]
-        return replace(report, usage=usage)
+        return report._replace(usage=usage)
 
     case.reported = reported
 

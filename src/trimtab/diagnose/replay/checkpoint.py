@@ -36,9 +36,9 @@ def resumed(script: Script, known: bytes | None) -> Replaying:
     """
     leading, outline = script.leading, script.outline
     now = replaying(leading, _new_view(leading), {}, script.reports.report)
-    go_on(now, script)
     if known is not None:
         now.view, now.memory, now.flushed = pickle.loads(known)
+    go_on(now, script)
     now.gaps, now.departures = outline.gaps, outline.departures
     now.averages_doubt = _NO_AVERAGES if outline.lacks_averages else None
     return now
@@ -47,7 +47,7 @@ def resumed(script: Script, known: bytes | None) -> Replaying:
 def go_on(now: Replaying, script: Script) -> None:
     """Have a leader that knows what it knew behind a stretch begin the next."""
     now.soon, now.read = owners(script.stretch.ownership), script.reports.report
-    now.stored, now.newest = script.reports, {}
+    now.stored, now.newest = script.reports, script.reports.going_on(now.view.reports)
 
 
 def _new_view(leading: Leading) -> LeaderView:

@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 
 from trimtab.diagnose.columns import Moments, beside, floats, moments, stamps
 from trimtab.diagnose.store_source import ZOOKEEPER, Span, best_table
-from trimtab.files.partitions import cluster_folder
+from trimtab.files.partitions import DAY, cluster_folder
 from trimtab.files.places import located
 from trimtab.pulsar.leader.averages import Average
 from trimtab.pulsar.leader.time_average import METRICS
@@ -108,6 +108,25 @@ class StoredReports:
             measured,
             self.samples[self.starts[at] : self.ends[at]],
         )
+
+    def going_on(self, before: Mapping[str, Report]) -> dict[str, tuple[int, Report]]:
+        """Return what brokers wrote before, where their first reports here list the same bundles.
+
+        Args:
+            before: broker → its newest report.
+
+        Returns:
+            Broker → the number that its first report has in `likes`, and the report before.
+        """
+        _, firsts = np.unique(self.brokers.codes, return_index=True)
+        same: dict[str, tuple[int, Report]] = {}
+        for at in firsts.tolist():
+            first = self.report_at(at)
+            report = before.get(first.broker, first)
+            lists = (report.bundles, report.measured)
+            if report is not first and lists == (first.bundles, first.measured):
+                same[first.broker] = int(self.likes[at]), report
+        return same
 
     def reports_like(self, places: Ints, others: Sequence[Report]) -> list[Report]:
         """Return the reports at some positions, each with the bundles of another."""
@@ -321,7 +340,10 @@ def _within(recorded: tuple[datetime, datetime] | None) -> ds.Expression:
     if recorded is None:
         return pc.scalar(False)
     first, last = recorded
-    return (ds.field("time") >= first) & (ds.field("time") <= last)
+    time, day = ds.field("time"), ds.field(DAY)
+    # Files of other days are not even opened.
+    among_days = (day >= pa.scalar(first.date())) & (day <= pa.scalar(last.date()))
+    return among_days & (time >= first) & (time <= last)
 
 
 def in_order(
@@ -330,10 +352,14 @@ def in_order(
     condition: ds.Expression,
     columns: Sequence[str] | Mapping[str, ds.Expression],
 ) -> pa.Table:
-    """Return rows of a table by file and line, which are among the columns; they lie by days."""
+    """Return rows of a table by file and line, which are among the columns; they lie by days.
+
+    A condition may ask for the folder's `day`.
+    """
+    days = ds.partitioning(pa.schema([(DAY, pa.date32())]), flavor="hive")
     parquet = ds.ParquetFileFormat(dictionary_columns=_NAMED)
     folder = cluster_folder(folder_and_cluster[0], name, folder_and_cluster[1])
-    files = ds.dataset(**located(folder), format=parquet)
+    files = ds.dataset(**located(folder), format=parquet, partitioning=days)
     table = files.to_table(
         columns=dict(columns) if isinstance(columns, Mapping) else list(columns), filter=condition
     ).unify_dictionaries()

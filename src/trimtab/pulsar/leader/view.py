@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,7 @@ from trimtab.pulsar.map_order import concurrent_hash_map_order, hash_map_order
 from trimtab.pulsar.model import Floats, Ints
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """One broker's load report."""
 
     broker: str
