@@ -1,10 +1,11 @@
 """Hold `trimtab size` against brute force: simulated clusters of which the need is known.
 
 A cluster is drawn and simulated night after night on the brokers that it has, and what its
-brokers say in these nights is all that is known of it.  How many brokers it needs is found by
-trying all numbers on the cluster itself, with its true costs, in other nights; and by `Sizes` on
-what was said of the recorded ones.  Worlds that are done are kept in build/sizes, as long as the
-program is the same; the rest is done in as many minutes as given.
+brokers say in these nights is all that is known of it.  How many brokers these nights need is
+found by trying all numbers on the cluster itself, with its true costs and its true traffic; and
+by `Sizes` on what was said of them.  Of some worlds other nights are tried, too.  Worlds that are
+done are kept in build/sizes, as long as the program is the same; the rest is done in as many
+minutes as given.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ WORLDS = 200
 #: been seen.
 FIRST = 0x4C3A5
 SEEDS = 30
-#: Nights that are recorded, and the worlds, one of so many, of which one night alone is asked, too.
-RECORDED, ONE_NIGHT_OF = 7, 4
-#: Other nights of a world, of which more than half must keep to the bar: what came of few is luck.
-NIGHTS = 15
+#: Nights that are recorded, and nights that are not, behind them.
+RECORDED, OTHERS = 7, 15
+#: Worlds, one of so many, of which other nights and one recorded night alone are asked, too.
+MORE_OF = 4
 #: Numbers below the need that are tried, too: most nights may keep to the bar on one.
 _BELOW = 2
 BAR = Bar(peak_percent=85.0, over_min=3.0, topics=None, ownerless_s=60.0)
@@ -84,16 +85,16 @@ class KnownWorld:
     seed: int
     brokers: int
     bundles: int
-    #: By all numbers tried; None: none up to the most that is tried.
+    #: By all numbers tried in the recorded nights; None: none up to the most that is tried.
     need: int | None
     #: A smaller number keeps to the bar in most nights, though one between does not.
     has_gap: bool
     said: Said
-    #: What is said is off by more than one, and would not be had one of the nights come out
-    #: otherwise on each number that decides.
-    is_close: bool
-    #: What is said of the first night alone; None where that was not asked.
+    #: What is said of the first night alone, and what it needs, and what other nights need; None
+    #: where that was not asked.
     by_one: Said | None = None
+    need_of_one: int | None = None
+    need_of_others: int | None = None
 
 
 def cluster_of(seed: int) -> tuple[Scenario, Balancer]:
@@ -132,12 +133,14 @@ def cluster_of(seed: int) -> tuple[Scenario, Balancer]:
 
 
 class Truth:
-    """Tries numbers of brokers on a cluster itself, in nights that were not recorded."""
+    """Tries numbers of brokers on a cluster itself, in some of its nights."""
 
-    def __init__(self, world: World, balancer: Balancer, cluster: Scenario) -> None:
-        """Try nothing yet."""
+    def __init__(
+        self, world: World, balancer: Balancer, cluster: Scenario, numbers: Sequence[int]
+    ) -> None:
+        """Try nothing yet; `numbers` says which nights, as `recorded` counts them."""
         self._of = balancer, cluster
-        self._nights = [_night(world, RECORDED + i) for i in range(NIGHTS)]
+        self._nights = [_night(world, number) for number in numbers]
         self._works = [_work(night, cluster) for night in self._nights]
         self._tried: dict[tuple[int, int], bool] = {}
 
@@ -152,10 +155,10 @@ class Truth:
     def most_keep(self, count: int) -> bool:
         """Return whether most nights keep to the bar; no more are asked than decide it."""
         kept = broken = 0
-        for night in range(NIGHTS):
+        for night in range(len(self._nights)):
             does = self.keeps(night, count)
             kept, broken = kept + does, broken + (not does)
-            if 2 * max(kept, broken) > NIGHTS:
+            if 2 * max(kept, broken) > len(self._nights):
                 break
         return kept > broken
 
@@ -171,22 +174,6 @@ class Truth:
     def has_gap(self, need: int) -> bool:
         """Return whether a number not far below the need would do, too."""
         return any(self.most_keep(each) for each in range(max(2, need - 1 - _BELOW), need - 1))
-
-    def is_close(self, need: int, said: float) -> bool:
-        """Return whether what is said is off by more than one by single nights alone.
-
-        That is so where one night decides, 8 to 7, on all numbers that would have to do for it, or
-        on one that would have to break the bar.
-        """
-        if said < need - 1:
-            counts = range(int(said) + 1, need)
-            return all(self.most_keep(each) or self._is_close_at(each) for each in counts)
-        counts = range(int(min(said, _MOST)) - 2, int(min(said, _MOST)) + 1)
-        return said > need + 1 and any(self._is_close_at(each) for each in counts)
-
-    def _is_close_at(self, count: int) -> bool:
-        kept = sum(self.keeps(night, count) for night in range(NIGHTS))
-        return abs(2 * kept - NIGHTS) == 1
 
 
 def _night(world: World, number: int) -> World:
@@ -245,40 +232,55 @@ def world_of(seed: int) -> KnownWorld:
     world = drawn(cluster, seed)
     nights = recorded(world, balancer, cluster, RECORDED)
     said = said_of(nights, balancer)
-    truth = Truth(world, balancer, cluster)
+    truth = Truth(world, balancer, cluster, range(RECORDED))
     need = truth.need()
-    return KnownWorld(
+    known = KnownWorld(
         seed=seed,
         brokers=len(world.machines.names),
         bundles=len(world.bundles.names),
         need=need,
         has_gap=need is not None and truth.has_gap(need),
         said=said,
-        is_close=need is not None and truth.is_close(need, said.usual),
-        by_one=said_of(nights[:1], balancer) if seed % ONE_NIGHT_OF == 0 else None,
+    )
+    if seed % MORE_OF:
+        return known
+    others = range(RECORDED, RECORDED + OTHERS)
+    return replace(
+        known,
+        by_one=said_of(nights[:1], balancer),
+        need_of_one=Truth(world, balancer, cluster, (0,)).need(),
+        need_of_others=Truth(world, balancer, cluster, others).need(),
     )
 
 
 def summary(worlds: Sequence[KnownWorld]) -> str:
     """Lay out how often the answer is right, and how often too few."""
-    known = [(each.need, each) for each in worlds if each.need is not None]
-    by_one = [(need, each.by_one) for need, each in known if each.by_one is not None]
-    many, one = _columns([(need, each.said) for need, each in known]), _columns(by_one)
-    gaps = _share(sum(each.has_gap for _, each in known), len(known))
-    missed = [each for need, each in known if abs(each.said.usual - need) > 1]
-    close = _share(sum(each.is_close for each in missed), len(missed))
+    asked = [each for each in worlds if each.by_one is not None]
+    sides = (
+        [(each.need, each.said) for each in worlds],
+        [(each.need_of_one, each.by_one) for each in asked if each.by_one is not None],
+        [(each.need_of_others, each.said) for each in asked],
+    )
+    known = [[(need, said) for need, said in side if need is not None] for side in sides]
+    columns = [_columns(side) for side in known]
+    gaps = _share(sum(each.has_gap for each in worlds), len(known[0]))
     rows = [
-        ("worlds", f"{len(worlds)}", f"one of {ONE_NIGHT_OF}"),
-        (f"of which some number up to {_MOST} will do", f"{len(known)}", f"{len(by_one)}"),
-        *((name, many[name], one[name]) for name in many),
-        ("off by more than one by single nights of the truth", close, ""),
-        ("a smaller number would do, though one between does not", gaps, ""),
+        ("worlds", *(f"{len(side)}" for side in sides)),
+        (f"of which some number up to {_MOST} will do", *(f"{len(side)}" for side in known)),
+        *((name, *(column[name] for column in columns)) for name in columns[0]),
+        ("a smaller number would do, though one between does not", gaps, "", ""),
     ]
-    return f"\n{table(('what', f'{RECORDED} nights', 'the first of them alone'), rows)}\n"
+    headings = (
+        "what",
+        f"{RECORDED} nights, of these",
+        "the first of them alone, of this",
+        f"{RECORDED} nights, of {OTHERS} others",
+    )
+    return f"\n{table(headings, rows)}\n"
 
 
 def _columns(answers: Sequence[tuple[int, Said]]) -> dict[str, str]:
-    """Return how often answers are right, by what is counted."""
+    """Return how often answers are right, by what is counted; each beside what is needed."""
     off, count = [said.usual - need for need, said in answers], len(answers)
     above = [min(said.sure, _MOST) - need for need, said in answers]
     return {
