@@ -92,7 +92,7 @@ def test_a_bundle_that_is_no_more_is_out_of_every_report() -> None:
 def test_a_bundle_that_was_not_measured_yet_is_out_of_reports_too() -> None:
     view = LeaderView()
     known = report("b1:8080", "t/n/a")
-    view.take(replace(known, bundles=("t/n/a", "t/n/b")))
+    view.take(known._replace(bundles=("t/n/a", "t/n/b")))
 
     view.forget("t/n/b")
 

@@ -288,7 +288,11 @@ def test_what_is_said_of_a_cluster_is_what_trying_all_numbers_says(
 ) -> None:
     monkeypatch.setattr(sizes, "SEEDS", 6)
     monkeypatch.setattr(sizes, "RECORDED", 3)
+    # Other nights are tried of each.
+    monkeypatch.setattr(sizes, "MORE_OF", 1)
     world = sizes.world_of(seed)
     assert world.need is not None
+    assert world.need_of_others is not None
     assert abs(world.said.usual - world.need) <= 1
-    assert world.said.sure >= world.need
+    assert abs(world.said.usual - world.need_of_others) <= 1
+    assert world.said.sure >= world.need_of_others
