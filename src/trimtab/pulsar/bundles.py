@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from trimtab.pulsar.releases import release_line
@@ -70,7 +71,13 @@ def is_system_bundle(bundle: str, release: str) -> bool:
         LoadData.getBundleDataForLoadShedding and the patterns of NamespaceService,
         run in 2.10.4, 3.0.0, 3.0.7, 3.3.5, 4.0.0, 4.0.8 and 5.0.0-M1.
     """
-    name = namespace(bundle)
+    return _is_system_namespace(namespace(bundle), release)
+
+
+# Of a cluster's namespaces, which are few beside its bundles, the same is asked again and again.
+@lru_cache(1 << 14)
+def _is_system_namespace(name: str, release: str) -> bool:
+    """Return whether the leader hides the bundles of a namespace from its shedders."""
     if release == _SHIELDS_SYSTEM_NAMESPACE and name == "pulsar/system":
         return True
     pattern = _SYSTEM_FROM_5 if release_line(release) == "5.0" else _SYSTEM_UP_TO_4

@@ -6,7 +6,7 @@ has lived through all of it: averages, smoothed usage, counters and bundles just
 
 from __future__ import annotations
 
-import heapq
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -62,19 +62,19 @@ def rounds_of_course(simulation: Simulation, course: Course, until_s: float) -> 
     owner that he got.  At `until_s` the simulation is let go; `run.going_on` may take over.
     """
     begin(simulation, course.elected_s, course.leader)
-    entries = heapq.merge(
-        ((time_s, 0, None) for time_s in course.round_s),
-        ((move.time_s, 1, move) for move in course.moves),
-        key=lambda entry: entry[:2],
-    )
-    for time_s, _, move in entries:
+    rounds, moves = deque(course.round_s), deque(course.moves)
+    while True:
+        round_s = rounds[0] if rounds else until_s
+        move_s = moves[0].time_s if moves else until_s
+        time_s = min(round_s, move_s)
         if time_s >= until_s:
             break
         _pass(simulation, time_s)
-        if move is None:
-            yield _looked_on(simulation, time_s)
-        else:
-            _give(simulation, move)
+        while rounds and rounds[0] <= time_s:
+            yield _looked_on(simulation, rounds.popleft())
+        # Thousands are told of one moment.
+        while moves and moves[0].time_s <= time_s:
+            _give(simulation, moves.popleft())
     _pass(simulation, until_s)
     _let_go(simulation, until_s, _next_round_s(simulation, course, until_s))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +20,9 @@ from trimtab.lab.simulate.standing import Standing
 from trimtab.lab.simulate.traffic import Rows, Splits, Traffic, traffic_rows
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.model import Floats, Ints
+
+# Numbers of each array of traffic that are worked out at a time.
+_NUMBERS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ def _on_looks(phase: Ints, look: int) -> Ints:
     return phase - phase % look + look - 1
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots, so that what is worked out once has a place.
+@dataclass(frozen=True)
 class RecordedTraffic:
     """Traffic that is known, a step a row; arrays are (n_steps, n_bundles)."""
 
@@ -75,14 +80,37 @@ class RecordedTraffic:
     def rows(self, first: int, last: int) -> Rows:
         """Return the steps from `first` up to `last`, which is not among them."""
         steps = slice(first, last)
-        arrays = (self.rate_in, self.rate_out, self.work, self.message_bytes)
-        return traffic_rows(first, *(array[steps] for array in arrays))
+        rate_in, rate_out, size = (
+            array[steps] for array in (self.rate_in, self.rate_out, self.message_bytes)
+        )
+        everything = (each[steps] for each in self._of_all)
+        return Rows(
+            first, rate_in, rate_out, rate_in * size, rate_out * size, self.work[steps], *everything
+        )
+
+    @cached_property
+    def _of_all(self) -> tuple[Floats, Floats]:
+        """Return bytes/s in and out, and work, of all bundles, (n_steps,); worked out once."""
+        n_steps, n_bundles = self.shape
+        all_bytes = np.zeros(n_steps)
+        some = max(1, _NUMBERS // max(1, n_bundles))
+        for first in range(0, n_steps, some):
+            steps = slice(first, first + some)
+            for rate in (self.rate_in, self.rate_out):
+                all_bytes[steps] += (rate[steps] * self.message_bytes[steps]).sum(axis=1)
+        return all_bytes, np.asarray(self.work.sum(axis=1))
 
     def sizes(self, step: int, usual: Floats) -> Floats:
         """Return bytes a message in a step, (n_bundles,)."""
         del usual
         size: Floats = self.message_bytes[step]
         return size
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return how many steps and bundles there are."""
+        n_steps, n_bundles = self.work.shape
+        return n_steps, n_bundles
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +135,17 @@ class DividedTraffic:
         """Return bytes a message in a step, (n_bundles,)."""
         return self.whole.sizes(step, usual)[self.splits.origin]
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return how many steps and bundles there are, with those that others came from."""
+        return self.whole.shape[0], self.splits.origin.size
+
 
 @dataclass(slots=True)
 class LatestRows:
-    """Traffic that is known, of which the steps that were asked for last are at hand.
+    """Traffic that is known, of which steps that were not asked for yet are at hand, too.
 
-    Windows overlap, and what is forecast is asked for again.
+    Windows overlap, so most steps are asked for several times.
     """
 
     traffic: RecordedTraffic | DividedTraffic
@@ -122,7 +155,9 @@ class LatestRows:
         """Return the steps from `first` up to `last`, which is not among them."""
         rows = self._rows
         if rows is None or first < rows.first or last > rows.first + len(rows.work):
-            rows = self._rows = self.traffic.rows(first, last)
+            n_steps, n_bundles = self.traffic.shape
+            ahead = min(n_steps, first + _NUMBERS // max(1, n_bundles))
+            rows = self._rows = self.traffic.rows(first, max(last, ahead))
         return rows.part(first, last)
 
     def sizes(self, step: int, usual: Floats) -> Floats:
