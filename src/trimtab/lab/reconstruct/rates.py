@@ -21,7 +21,7 @@ _LATE_S = 3.0
 # For which a change lasts that comes at once, s.
 _JUMP_S = 1e-3
 # Bundles whose rates are laid side by side at a time: what stays near a core.
-_BUNDLES = 16
+_BUNDLES = 64
 
 
 @dataclass(frozen=True, slots=True)
