@@ -79,6 +79,7 @@ def traffic(
             if mine.start < mine.stop:
                 told_s[bundle] = length_s[mine].sum()
                 part = slice(3 * (mine.start - begin), 3 * (mine.stop - begin))
+                # Knots may stand a jump out of order, which each search takes in its own way.
                 for one, told in zip(each, values, strict=True):
                     one[:] = np.interp(at_s, knots[part], told[part])
         for i, each in enumerate((into, out, bytes_in, bytes_out)):
@@ -155,8 +156,8 @@ def _is_deserted(
     Args:
         is_served: (n_lines,) there were producers; by bundle and end.
         first: (n_lines,) position of the first line of the same window.
-        bundle: (n_lines,)
-        end_s: (n_lines,)
+        bundle: (n_lines,) position of the bundle.
+        end_s: (n_lines,) when the window closed.
         stats_s: how long windows are.
     """
     served, silent = np.flatnonzero(is_served), np.flatnonzero(~is_served)
