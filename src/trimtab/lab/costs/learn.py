@@ -45,7 +45,8 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     known = _started(resized(known, look), look)
     known = _moved(known, look)
     known = _counted(known, look, windows)
-    sample = _sample(known, look)
+    of_lines = features(look.counts)
+    sample = _sample(known, look, of_lines)
     rows = usable(known, sample)
     filtered = compared(known, sample, rows, windows)
     known = levelled(verified(_with_report(known, sample), filtered), sample, rows, filtered)
@@ -55,7 +56,8 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     work = each @ np.exp(known.shared[:-1])
     beside = work * known.bundles.deviation
     known = placed(known, work)
-    known = deviating(known, _window(known, look, sample, filtered), windows)
+    window = _window(known, look, of_lines, sample, filtered)
+    known = deviating(known, window, windows)
     known = with_new_bases(known, filtered.broker[filtered.is_jump])
     before, known = known, fitted(known)
     works = work, each @ np.exp(known.shared[:-1])
@@ -72,18 +74,20 @@ def _with_levels(known: Knowledge, beside: Floats) -> Knowledge:
     return with_brokers(known, level_load=of_levels)
 
 
-def _window(known: Knowledge, look: Look, sample: Sample, filtered: Filtered) -> Window:
+def _window(
+    known: Knowledge, look: Look, of_lines: Floats, sample: Sample, filtered: Filtered
+) -> Window:
     """Return what brokers used beside the work of the bundles that they list."""
     of, n = known.deviations, sample.broker.size
     quick = known.brokers.by_cores * np.exp(known.brokers.slowness)
     who = look.broker[look.report]
-    work = quick[who] * (features(look.counts) @ np.exp(known.shared[:-1]))
+    work = quick[who] * (of_lines @ np.exp(known.shared[:-1]))
     place = np.full(len(known.bundle_names), -1)
     there = of.place >= 0
     place[of.place[there]] = np.nonzero(there)[1]
     mine = (place[look.bundle] >= 0) & (known.bundles.owner[look.bundle] == who)
-    columns = np.zeros((n, WRITTEN + 1))
-    np.add.at(columns, (look.report, np.where(mine, place[look.bundle], REMAINDER)), work)
+    at = look.report * (WRITTEN + 1) + np.where(mine, place[look.bundle], REMAINDER)
+    columns = _sums(at, work, n * (WRITTEN + 1)).reshape(n, -1)
     columns[:, USED] = sample.cpu
     columns[:, OTHERS_USED] = np.nan_to_num(sample.others)
     columns[:, WRITTEN] = sample.written_s
@@ -201,10 +205,10 @@ def _with_report(known: Knowledge, sample: Sample) -> Knowledge:
     return with_brokers(known, written_s=written_s, others=others, is_measured=is_measured)
 
 
-def _sample(known: Knowledge, look: Look) -> Sample:
+def _sample(known: Knowledge, look: Look, of_lines: Floats) -> Sample:
     """Return what brokers used beside what their own reports list."""
     n = look.broker.size
-    lines = load(known, look.bundle, look.counts)
+    lines = load(known, look.bundle, of_lines)
     sums = np.stack([_sums(look.report, each, n) for each in lines.T], axis=1)
     work = lines @ costs(known)
     squares, total = _sums(look.report, work**2, n), _sums(look.report, work, n)

@@ -1,10 +1,10 @@
-"""What is counted of bundles → columns that add up to what brokers carry, and what each costs."""
+"""Features of bundles → columns that add up to what brokers carry, and what each costs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from trimtab.lab.costs.features import FEATURES, features
+from trimtab.lab.costs.features import FEATURES
 from trimtab.lab.costs.knowledge import Knowledge, with_brokers, with_bundles
 from trimtab.pulsar.model import Floats, Ints
 
@@ -12,15 +12,14 @@ from trimtab.pulsar.model import Floats, Ints
 BESIDE = len(FEATURES)
 
 
-def load(known: Knowledge, bundle: Ints, counts: Floats) -> Floats:
+def load(known: Knowledge, bundle: Ints, by_feature: Floats) -> Floats:
     """Return what some bundles are, (n, BESIDE + 1) columns.
 
     Args:
         known: costs, and how bundles deviate from them.
         bundle: (n,) positions.
-        counts: (n, 7) columns COUNTS of them.
+        by_feature: (n, 7) columns FEATURES of them.
     """
-    by_feature = features(counts)
     beside = by_feature @ np.exp(known.shared[:-1]) * known.bundles.deviation[bundle]
     return np.column_stack((by_feature, beside))
 

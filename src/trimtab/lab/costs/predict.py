@@ -62,7 +62,7 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     source = known.bundles.owner[bundle]
     brokers = np.unique(np.concatenate((source, to)))
     brokers = brokers[brokers >= 0]
-    moved = load(known, bundle, known.bundles.counts[bundle])
+    moved = load(known, bundle, features(known.bundles.counts[bundle]))
     sign = (to == brokers[:, None]).astype(np.float64) - (source == brokers[:, None])
     now = carried(known)[brokers]
     then = now + sign @ moved
@@ -101,7 +101,7 @@ def carried(known: Knowledge) -> Floats:
     """Return the load of what brokers own, (n_brokers, columns), as bundles' traffic is now."""
     bundles = known.bundles
     owned = np.flatnonzero(bundles.owner >= 0)
-    each, n = load(known, owned, bundles.counts[owned]), len(known.broker_names)
+    each, n = load(known, owned, features(bundles.counts[owned])), len(known.broker_names)
     columns = [np.bincount(bundles.owner[owned], column, n) for column in each.T]
     return np.stack(columns, axis=1)
 

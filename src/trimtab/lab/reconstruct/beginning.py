@@ -105,7 +105,6 @@ def standing(evidence: Evidence, lives: Sequence[Life], from_s: float, past: Bef
     """
     rows = np.array(list(_last_reports(evidence, lives, from_s)), np.int64)
     reports, owners = evidence.reports, evidence.owners
-    usage = [percent(reports, row) for row in rows.tolist()]
     unloaded_s = np.full(len(evidence.bundles), -np.inf)
     moved = _owned(owners, _unlogged_s(evidence, from_s))
     since_s = from_s + past.shed_s if past.has_shed else np.inf
@@ -117,7 +116,7 @@ def standing(evidence: Evidence, lives: Sequence[Life], from_s: float, past: Bef
         reported=Reported(
             broker=reports.broker[rows],
             written_s=reports.time_s[rows] - from_s,
-            usage=np.array(usage, np.float64).reshape(-1, 3),
+            usage=percent(reports, rows),
         ),
         listed=_listed(evidence, rows, from_s, past.has_shed),
         unloaded_s=unloaded_s,

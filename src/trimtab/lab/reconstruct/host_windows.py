@@ -51,7 +51,7 @@ def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> Host
     Where reports do not tell when windows close they are laid from the first report on: the
     usage that is told is then of up to a window before.
     """
-    windows: list[tuple[int, float, float, Floats]] = []
+    parts = [(np.empty(0, np.int64), np.empty(0), np.empty(0))]
     for life in lives:
         mine = np.flatnonzero(
             (reports.broker == life.broker)
@@ -65,20 +65,16 @@ def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> Host
         phase_s = times[0] if np.isnan(life.host_phase_s) else life.host_phase_s
         first = np.ceil((life.from_s - phase_s) / host_s)
         ends = phase_s + host_s * np.arange(first, (times[-1] - phase_s) // host_s + 1)
-        for end_s in ends[ends < times[-1]].tolist():
-            after = mine[(times > end_s) & (times <= end_s + host_s)]
-            # What is told right after it may still be of the window before.
-            row = after[-1] if after.size else -1
-            if row >= 0:
-                begin_s = max(end_s - host_s, life.from_s)
-                windows.append((life.broker, begin_s, end_s, percent(reports, int(row))))
-    windows.sort(key=lambda window: window[:3])
-    return HostWindows(
-        broker=np.array([window[0] for window in windows], np.int64),
-        from_s=np.array([window[1] for window in windows], np.float64),
-        to_s=np.array([window[2] for window in windows], np.float64),
-        usage=np.array([window[3] for window in windows], np.float64).reshape(-1, 3),
-    )
+        ends = ends[ends < times[-1]]
+        # What is told right after it may still be of the window before: the last one counts.
+        past = np.searchsorted(times, ends + host_s, side="right")
+        is_told = past > np.searchsorted(times, ends, side="right")
+        ends = ends[is_told]
+        parts.append((mine[past[is_told] - 1], np.maximum(ends - host_s, life.from_s), ends))
+    row, from_s, to_s = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.lexsort((to_s, from_s, reports.broker[row]))
+    row = row[order]
+    return HostWindows(reports.broker[row], from_s[order], to_s[order], percent(reports, row))
 
 
 def by_broker(values: Floats, owner: Ints, n_brokers: int, factor: Floats | None = None) -> Floats:
@@ -102,8 +98,8 @@ def by_broker(values: Floats, owner: Ints, n_brokers: int, factor: Floats | None
     return sums
 
 
-def percent(reports: Reports, row: int) -> Floats:
-    """Return a report's usage of CPU, NIC in and NIC out, percent."""
-    which = [0, 3, 4]
-    share: Floats = 100.0 * reports.usage[row, which] / reports.limit[row, which]
+def percent(reports: Reports, rows: Ints) -> Floats:
+    """Return some reports' usage of CPU, NIC in and NIC out, (n_rows, 3) percent."""
+    which = rows[:, None], np.array((0, 3, 4))
+    share: Floats = 100.0 * reports.usage[which] / reports.limit[which]
     return np.nan_to_num(share)

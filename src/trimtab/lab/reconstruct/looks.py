@@ -179,8 +179,7 @@ def _look(reports: Sorted, changed: Moves, now: slice, time_s: float) -> Look:
     of_line = of[reports.report] * count + reports.bundle
     different, at = np.unique(of_line, return_inverse=True)
     report, bundle = np.divmod(different, max(1, count))
-    counts = np.zeros((report.size, reports.counts.shape[1]))
-    np.add.at(counts, at, reports.counts)
+    counts = [np.bincount(at, column, report.size) for column in reports.counts.T]
     return Look(
         time_s=time_s,
         broker=broker,
@@ -191,7 +190,7 @@ def _look(reports: Sorted, changed: Moves, now: slice, time_s: float) -> Look:
         cores=reports.cores[last],
         report=report,
         bundle=bundle,
-        counts=counts / np.bincount(at, minlength=report.size)[:, None],
+        counts=(counts / np.bincount(at, minlength=report.size)).T.copy(),
         moved=changed.bundle[now],
         moved_from=changed.source[now],
         moved_to=changed.target[now],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from trimtab.lab.costs.arithmetic import factors
 from trimtab.lab.reconstruct.clocks import Grid, Life
 from trimtab.lab.reconstruct.costs import Costs, Served, likeliest
 from trimtab.lab.reconstruct.host_windows import HostWindows
-from trimtab.pulsar.model import Floats
+from trimtab.pulsar.model import Flags, Floats, Ints
 
 #: Windows below which it is not said how well costs explain them.
 WINDOWS_MIN = 6
@@ -91,17 +92,13 @@ def used(
         What was used, and the work of each bundle at its costs, (n_ticks, n_bundles).
     """
     is_told = (windows.to_s > grid.from_s + grid.tick_s / 2) & (windows.to_s <= grid.end_s[-1])
-    rows = np.flatnonzero(is_told).tolist()
-    spans = tuple((_span(windows, row, grid), int(windows.broker[row])) for row in rows)
+    rows = np.flatnonzero(is_told)
+    spans = tuple(zip(_ticks(windows, rows, grid), windows.broker[rows].tolist(), strict=True))
     usage = np.full((3, *carried.bytes_s.shape[1:]), np.nan)
-    for row, (span, broker) in zip(rows, spans, strict=True):
-        usage[:, span, broker] = windows.usage[row][:, None]
-    of_rows = zip(rows, spans, strict=True)
-    warm = tuple(
-        part
-        for row, part in of_rows
-        if windows.from_s[row] >= grid.from_s and _is_warm(windows, row, lives)
-    )
+    for told, (span, broker) in zip(windows.usage[rows], spans, strict=True):
+        usage[:, span, broker] = told[:, None]
+    is_warm = (windows.from_s >= grid.from_s) & _is_warm(windows, lives)
+    warm = tuple(compress(spans, is_warm[rows]))
     bare = means(carried.network(), warm)
     told = means(usage, warm)
     overhead, idle = wire(bare, told[:, 1:])
@@ -125,8 +122,15 @@ def used(
 
 def means(values: Floats, spans: Sequence[Span]) -> Floats:
     """Return the mean of values over each window, (n_windows, n), of (n, n_ticks, n_brokers)."""
-    rows = [values[:, span, broker].mean(axis=1) for span, broker in spans]
-    return np.array(rows, np.float64).reshape(-1, len(values))
+    first, length, who = _columns(spans)
+    each = np.empty((len(spans), len(values)))
+    # All of one length at once, which most are.
+    for n in np.unique(length).tolist():
+        rows = np.flatnonzero(length == n)
+        at = first[rows, None] + np.arange(n), who[rows, None]
+        for i, of in enumerate(values):
+            each[rows, i] = of[at].mean(axis=1)
+    return each
 
 
 def wire(bare: Floats, told: Floats) -> tuple[float, float]:
@@ -162,24 +166,35 @@ def left_over(usage: Floats, modelled: Floats, spans: Sequence[Span], idle: floa
         idle: percent of the CPU that is taken where nothing was told of a broker.
     """
     others = np.full(usage.shape, np.nan)
-    for span, broker in spans:
-        left = usage[:, span, broker][:, :1] - modelled[:, span, broker].mean(axis=1, keepdims=True)
-        others[:, span, broker] = left
+    first, _, who = _columns(spans)
+    left = usage[:, first, who].T - means(modelled, spans)
+    for (span, broker), each in zip(spans, left, strict=True):
+        others[:, span, broker] = each[:, None]
     return _without_gaps(others, idle)
 
 
-def _span(windows: HostWindows, row: int, grid: Grid) -> slice:
-    """Return which ticks are in a window; it closes with one."""
-    last = min(grid.ended(windows.to_s[row]), grid.n_ticks)
-    length = max(1, round((windows.to_s[row] - windows.from_s[row]) / grid.tick_s))
-    return slice(max(0, last - length), last)
+def _columns(spans: Sequence[Span]) -> tuple[Ints, Ints, Ints]:
+    """Return the first tick of each window, how many it has, and its broker, (n_windows,) each."""
+    rows = [(span.start, span.stop - span.start, broker) for span, broker in spans]
+    first, length, broker = np.array(rows, np.int64).reshape(-1, 3).T
+    return first, length, broker
 
 
-def _is_warm(windows: HostWindows, row: int, lives: Sequence[Life]) -> bool:
-    """Return whether the process had been there for some time when a window began."""
-    broker, to_s = windows.broker[row], windows.to_s[row]
-    begins = [life.from_s for life in lives if life.broker == broker and life.from_s <= to_s]
-    return bool(windows.from_s[row] - max(begins, default=-np.inf) >= _COLD_S)
+def _ticks(windows: HostWindows, rows: Ints, grid: Grid) -> Iterator[slice]:
+    """Yield which ticks are in each of some windows; they close with one."""
+    from_s, to_s = windows.from_s[rows], windows.to_s[rows]
+    last = np.minimum(np.rint((to_s - grid.from_s) / grid.tick_s), grid.n_ticks)
+    first = np.maximum(last - np.maximum(np.rint((to_s - from_s) / grid.tick_s), 1), 0)
+    yield from map(slice, first.astype(np.int64).tolist(), last.astype(np.int64).tolist())
+
+
+def _is_warm(windows: HostWindows, lives: Sequence[Life]) -> Flags:
+    """Return where the process had been there for some time when the window began, (n_windows,)."""
+    begun_s = np.full(windows.broker.size, -np.inf)
+    for life in lives:
+        mine = (windows.broker == life.broker) & (windows.to_s >= life.from_s)
+        begun_s[mine] = np.maximum(begun_s[mine], life.from_s)
+    return np.asarray(windows.from_s - begun_s >= _COLD_S)
 
 
 def _without_gaps(others: Floats, idle: float) -> Floats:
