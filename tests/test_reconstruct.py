@@ -171,7 +171,7 @@ def test_what_is_too_much_for_fine_ticks_gets_coarse_ones(monkeypatch: pytest.Mo
     told = moved_once()
     assert rebuilt(told, MEASURED).grid.tick_s == 0.25
     # 4 bundles for ten minutes.
-    for cells_max, tick_s in ((9599, 1.0), (2399, 5.0)):
+    for cells_max, tick_s in ((9599, 1.0), (2399, 5.0), (479, 15.0)):
         monkeypatch.setattr(cluster, "_CELLS_MAX", cells_max)
         assert rebuilt(told, MEASURED).grid.tick_s == tick_s
     monkeypatch.setattr(cluster, "_CELLS_MAX", 100)

@@ -38,7 +38,7 @@ _NIC = 1.25e9
 # Messages/s below which their size cannot be told.
 _MESSAGES_MIN = 0.01
 # s a tick, the first that will do: short, as reports and rounds may be less than 5 s apart.
-_TICKS_S = (0.25, 1.0, 5.0)
+_TICKS_S = (0.25, 1.0, 5.0, 15.0)
 # Ticks times bundles up to which one will do: some ten arrays of 8 bytes each are made.
 _CELLS_MAX = 20_000_000
 # Waits for unloads below which the usual ones are taken.
