@@ -210,8 +210,8 @@ pulsar-faults: $(READY) ## hurt a cluster of RELEASE=4.0.8 while bundles are mov
 CLUSTERS ?= $(if $(CI),2,3)
 
 .PHONY: pulsar-test
-pulsar-test: $(READY) ## start clusters, load them, hurt them, gather, explain, move bundles, stop them
-	@$(RUN) pytest -m pulsar -n $(CLUSTERS) --dist loadscope tests/test_pulsar_*.py
+pulsar-test: $(READY) ## start clusters, load them, hurt them, gather, explain, move bundles, stop them (EXHAUSTIVE=1: every fault, rehearsals and rollouts, too)
+	@$(RUN) pytest -m pulsar $(if $(EXHAUSTIVE),--exhaustive) -n $(CLUSTERS) --dist loadscope tests/test_pulsar_*.py
 
 ##@ Seldom
 
