@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import resource
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from trimtab.files.partitions import part_files
-from trimtab.ingest import pipeline
+from trimtab.ingest import pipeline, worker
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.parts import Place, write_group, write_waiting
 from trimtab.ingest.pieces import Group, Piece
-from trimtab.ingest.splits import cut
+from trimtab.ingest.split_result import SplitAccount, SplitItem, TableRows
+from trimtab.ingest.splits import Split, cut
+from trimtab.ingest.worker import parse_split, parse_together
 
 ORIGIN = Origin("logs/b/x.log", "b", UTC, date(2026, 11, 21))
 LINE = (
@@ -51,6 +55,48 @@ def full_disk() -> Iterator[None]:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, handler)
+
+
+def scrapes(folder: Path) -> list[Split]:
+    """Return scrapes of no sample and of some, one of them cut off."""
+    splits = []
+    for number, samples in enumerate((0, 1, 2, 9, 0, 4, 1)):
+        path = folder / f"179520000{number}.prom.gz"
+        text = "odd\n" + "".join(f"pulsar_lb_cpu_usage {value}\n" for value in range(samples))
+        packed = gzip.compress(text.encode())
+        path.write_bytes(packed[:-9] if samples == 4 else packed)
+        splits += cut(path, Origin(f"metrics/b/{path.name}", "b", UTC, None), "metrics")
+    return splits
+
+
+def parsed(
+    items: Iterable[SplitItem],
+) -> tuple[list[SplitAccount], dict[str, list[dict[str, Any]]]]:
+    """Return what was accounted for, and the rows of each table."""
+    accounts: list[SplitAccount] = []
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for item in items:
+        if isinstance(item, TableRows):
+            rows.setdefault(item.table, []).extend(item.rows.to_pylist())
+        else:
+            accounts.append(item)
+    return accounts, rows
+
+
+@pytest.mark.parametrize("batch", [1, 3, 12, 4096])
+def test_files_that_are_parsed_together_give_what_each_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    splits = scrapes(tmp_path)
+    monkeypatch.setattr(worker, "_BATCH_ROWS", batch)
+
+    alone = parsed(item for split in splits for item in parse_split(split))
+    together = list(parse_together(splits))
+
+    assert alone == parsed(together)
+    assert any(account.is_damaged for account in alone[0])
+    tables = [item.table for item in together if isinstance(item, TableRows)]
+    assert batch < 4096 or tables == ["metrics", "rejects"]
 
 
 def test_what_begins_within_a_file_waits_for_the_lines_before(place: Place, tmp_path: Path) -> None:

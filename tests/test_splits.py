@@ -90,6 +90,13 @@ def test_lines_longer_than_a_chunk_stay_whole(tmp_path: Path) -> None:
     assert ["a", long, "b"] == all_lines(cut(path, ORIGIN, "log", size=1 << 20))
 
 
+def test_a_small_file_that_holds_much_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "dense.log.gz"
+    path.write_bytes(gzip.compress(b"a\n" * 1_500_000) + gzip.compress(b"b"))
+    assert 1 << 14 > path.stat().st_size
+    assert ["a"] * 1_500_000 + ["b"] == all_lines(cut(path, ORIGIN, "log"))
+
+
 def test_bytes_that_are_not_utf8_are_replaced(tmp_path: Path) -> None:
     path = tmp_path / "latin.log"
     path.write_bytes(b"caf\xe9\nend \xe2\x82")

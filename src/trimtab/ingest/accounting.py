@@ -34,6 +34,12 @@ class FileAccount:
     continuation: int
     rejected: int
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """Return its row of the table `files`."""
+        # A tenth of what `asdict` takes, which copies values that are none to copy.
+        return {name: getattr(self, name) for name in self.__slots__}
+
 
 @dataclass(frozen=True, slots=True)
 class Nameless:

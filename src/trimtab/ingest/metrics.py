@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
-from pathlib import PurePosixPath
 
 from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
 
@@ -65,7 +65,7 @@ def prom_line(text: str, origin: Origin) -> Outcome:
 @lru_cache(maxsize=1024)
 def scrape_time(file: str, zone: tzinfo) -> datetime | None:
     """Return the time in the name of a scrape's file; None if there is none."""
-    name = PurePosixPath(file).name
+    name = file.rpartition("/")[2]
     if match := _NAME_TIME.search(name):
         day, hour, minute, second, fraction, offset = match.groups()
         offset = "" if offset is None else offset.replace("Z", "+00:00")
@@ -82,8 +82,12 @@ def scrape_time(file: str, zone: tzinfo) -> datetime | None:
     return None
 
 
-def _labels(text: str) -> dict[str, str] | None:
-    """Return the labels between the braces; None if there is something else."""
+@lru_cache(maxsize=1 << 14)
+def _labels(text: str) -> Mapping[str, str] | None:
+    """Return the labels between the braces; None if there is something else.
+
+    A broker prints the same ones in each of its scrapes.
+    """
     labels = {}
     place = 0
     while text[place:].strip():

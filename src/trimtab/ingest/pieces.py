@@ -8,8 +8,9 @@ splits of a part are the same, the part itself can be kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ from trimtab.files.tables import INGESTED
 from trimtab.ingest.fingerprint import Fingerprint, ends_with_a_line, fingerprint, is_made_of_lines
 from trimtab.ingest.split_result import CLASSES, SplitAccount, SplitItem, TableRows
 from trimtab.ingest.splits import Split
-from trimtab.ingest.worker import parse_split
+from trimtab.ingest.worker import ROW_SOURCES, parse_split, parse_together
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 
 
@@ -77,20 +78,47 @@ class _Comparison:
 def run_group(group: Group) -> Iterator[tuple[Piece, SplitItem]]:
     """Yield the rows of a group's splits, and after those of each its accounting.
 
-    Of a group whose part can be kept only the accounting is given.
+    Rows of files that are parsed together stand with the last of them.  Of a group whose part
+    can be kept only the accounting is given.
     """
     comparisons = [_look(piece) for piece in group.pieces]
     is_linked = group.known_as is not None and all(each.is_same for each in comparisons)
-    for each in comparisons:
-        if is_linked and each.piece.known:
-            account = each.piece.known.account
-            yield each.piece, replace(account, bytes_known=account.bytes, is_linked=True)
+    for are_together, run in groupby(comparisons, _is_parsed_with_others):
+        if are_together:
+            those = list(run)
+            yield from _with_pieces(those, parse_together([it.piece.split for it in those]))
             continue
-        for item in _items(each):
-            if isinstance(item, TableRows):
-                yield each.piece, item
+        for each in run:
+            if is_linked and each.piece.known:
+                account = each.piece.known.account
+                yield each.piece, replace(account, bytes_known=account.bytes, is_linked=True)
             else:
-                yield each.piece, replace(item, end=each.now.end, digest=each.now.digest)
+                yield from _with_pieces([each], _items(each))
+
+
+def _is_parsed_with_others(comparison: _Comparison) -> bool:
+    """Return whether a split can be parsed together with those beside it.
+
+    Its file's first line must be its own: the lines before are added to the numbers of all rows
+    that come at once.
+    """
+    split = comparison.piece.split
+    is_new = not (comparison.is_same or comparison.is_longer)
+    return is_new and not split.start and split.source in ROW_SOURCES
+
+
+def _with_pieces(
+    comparisons: Iterable[_Comparison], items: Iterable[SplitItem]
+) -> Iterator[tuple[Piece, SplitItem]]:
+    """Yield what some splits give, each with its piece, the accounting with what is known now."""
+    following = iter(comparisons)
+    each = next(following)
+    for item in items:
+        if isinstance(item, TableRows):
+            yield each.piece, item
+        else:
+            yield each.piece, replace(item, end=each.now.end, digest=each.now.digest)
+            each = next(following, each)
 
 
 def moved(rows: pa.Table, lines: int) -> pa.Table:

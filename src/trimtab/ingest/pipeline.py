@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -186,7 +186,7 @@ def _bring(
     check_lines(files)
     check_bytes(result.splits, result.accounts)
     small = {
-        "files": [asdict(file) for file in files],
+        "files": [file.row for file in files],
         "store_files": result.store_files,
         "recording": meta_rows(recording),
     }

@@ -57,6 +57,8 @@ class SplitAccount:
     nameless_lines: Sequence[str] = ()
 
 
+#: Table → rows that wait for a batch.
+Waiting: TypeAlias = dict[str, list[dict[str, Any]]]
 #: What a split gives: rows, and its accounting last of all.
 SplitItem: TypeAlias = TableRows | SplitAccount
 
@@ -74,8 +76,8 @@ class SplitResult:
     table_rows: dict[str, int] = field(default_factory=dict)
     nameless: int = 0
     nameless_lines: list[str] = field(default_factory=list)
-    #: Table → rows that wait for a batch.
-    waiting: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    #: Rows of files before it may wait here, too.
+    waiting: Waiting = field(default_factory=dict)
     waiting_rows: int = 0
     #: Table → rows that wait for a batch as tables.
     tables: dict[str, list[pa.Table]] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -136,7 +136,7 @@ def _of_recording(opened: Recording, table: str) -> list[Part]:
     grouped = batches([tuple(those) for _, those in by_file], _weight, _PARSED_BYTES)
     parts: list[Part] = [ParsedPart(recording.cluster, table, group) for group in grouped]
     if table == "files":
-        accounts = tuple(asdict(each) for each in meta_account(recording))
+        accounts = tuple(each.row for each in meta_account(recording))
         parts.insert(0, MadePart(recording.cluster, table, accounts))
     return parts
 
@@ -159,7 +159,7 @@ def _parsed(table: str, splits: Sequence[Split]) -> Iterator[pa.Table]:
     if table == "files":
         files = file_accounts(splits, accounts)
         check_lines(files)
-        yield table_of(table, [asdict(each) for each in files])
+        yield table_of(table, [each.row for each in files])
 
 
 def with_folders(rows: pa.Table, cluster: str) -> pa.Table:

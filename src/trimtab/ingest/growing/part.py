@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from hashlib import blake2b
 
@@ -190,4 +190,4 @@ def _account(item: Item, account: SplitAccount) -> pa.Table:
         account.rejected,
     )
     check_lines([it])
-    return table_of("files", [asdict(it)])
+    return table_of("files", [it.row])

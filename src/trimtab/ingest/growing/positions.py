@@ -6,7 +6,7 @@ It is complete: nothing else is needed to read on, or to read the same bytes aga
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -76,7 +76,7 @@ def begun_of(recording: Recording) -> Begun:
         recording.meta.get("time_zone", "UTC"),
         recording.day,
         recording.meta,
-        [asdict(account) for account in meta_account(recording)],
+        [account.row for account in meta_account(recording)],
     )
 
 

@@ -243,7 +243,7 @@ def _begin(recording: Recording, batches: Batches) -> None:
         for table, schema in INGESTED.items()
     }
     write_rows(batches.tables, recording.cluster, FIRST_PART, rows)
-    accounts = [asdict(account) for account in meta_account(recording)]
+    accounts = [account.row for account in meta_account(recording)]
     files = {account.pop("file"): account for account in accounts}
     batches.account(Totals(-1, files, {"recording": len(meta)}))
     (batches.books / _META).mkdir()
