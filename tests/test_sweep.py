@@ -183,16 +183,19 @@ def test_tasks_are_shuffled_in_one_way(order: list[Task]) -> None:
     found = shuffled(order)
 
     assert found == shuffled(tasks(30))
-    assert set(found) == set(order)
-    assert list(found) != tasks(30)
+    assert {(task,) for task in order} == set(found)
+    assert [task for (task,) in found] != tasks(30)
 
 
-def test_tasks_of_a_seed_stand_together() -> None:
-    several = [replace(task, shedder=name) for task in tasks(5) for name in ("A", "B", "C")]
+def test_tasks_of_a_seed_stand_together_but_for_many() -> None:
+    several = [replace(task, shedder=name) for task in tasks(5) for name in "ABCDEF"]
+    groups = by_seed(several)
 
-    assert [task.seed for task in by_seed(several)] == [n for n in range(5) for _ in range(3)]
-    assert by_seed(several) == by_seed(several[::-1])
-    assert set(by_seed(several)) == set(several)
+    assert [[task.seed for task in group] for group in groups] == [
+        [seed] * count for seed in range(5) for count in (4, 2)
+    ]
+    assert groups == by_seed(several[::-1])
+    assert {task for group in groups for task in group} == set(several)
 
 
 # ------------------------------------------------------------------- the folder

@@ -34,7 +34,7 @@ from trimtab.spark.runner import (
     progress,
     results,
 )
-from trimtab.trials.sweep.task import Task
+from trimtab.trials.sweep.task import Group, Task
 from trimtab.trials.sweep.worker import ROWS, Call, Partition, lost_row, run_lent
 
 #: Jobs that Spark has at a time: while the last partition of one runs, cores take up the next.
@@ -76,7 +76,7 @@ class _Sweep:
     spark: Cluster
     call: Lent[Call]
     keep: Keep
-    waiting: deque[Task]
+    waiting: deque[Group]
     #: Tasks of a job whose worker was lost: each gets a job for itself.
     suspected: deque[Task] = field(default_factory=deque)
     running: dict[Future[pa.Table], _Job] = field(default_factory=dict)
@@ -91,8 +91,10 @@ class _Sweep:
         if not self.waiting:
             return None
         mean_s = self.wall_s / self.n_done if self.wall_s else _PARTITION_S
-        sizes = sizes_of_job(mean_s, len(self.waiting), cores_of(self.spark))
-        return _Job(tuple(tuple(self.waiting.popleft() for _ in range(n)) for n in sizes))
+        group_s = mean_s * len(self.waiting[0])
+        sizes = sizes_of_job(group_s, len(self.waiting), cores_of(self.spark))
+        groups = ([self.waiting.popleft() for _ in range(n)] for n in sizes)
+        return _Job(tuple(tuple(itertools.chain.from_iterable(each)) for each in groups))
 
     def run(self) -> None:
         """Run all tasks.
@@ -125,7 +127,7 @@ class _Sweep:
             n_running += len(job.tasks)
             finished, _ = finished_tasks(self.spark, job.group)
             n_done += len(job.tasks) * finished / len(job.partitions)
-        n_all = self.n_done + n_running + len(self.waiting) + len(self.suspected)
+        n_all = self.n_done + n_running + sum(map(len, self.waiting)) + len(self.suspected)
         return int(n_done), n_all
 
     def _fill(self, pool: ThreadPoolExecutor) -> None:
@@ -150,24 +152,24 @@ class _Sweep:
         self.wall_s += pc.sum(rows["wall_s"]).as_py() or 0.0
 
 
-def run_all(spark: Cluster, call: Call, tasks: Iterable[Task], keep: Keep) -> None:
-    """Run tasks on Spark, and hand on their rows as they come.
+def run_all(spark: Cluster, call: Call, groups: Iterable[Group], keep: Keep) -> None:
+    """Run groups of tasks on Spark, and hand on their rows as they come.
 
     Raises:
         SparkError: Spark failed in a way that is no task's fault.
     """
     with lent(spark, call) as there:
-        sweep = _Sweep(spark, there, keep, deque(tasks))
+        sweep = _Sweep(spark, there, keep, deque(groups))
         with progress(spark, "running", counted=sweep.counted):
             sweep.run()
 
 
 def sizes_of_job(mean_s: float, waiting: int, cores: int) -> Sequence[int]:
-    """Return how many tasks each partition of the next job takes.
+    """Return how many groups of tasks each partition of the next job takes.
 
     Args:
-        mean_s: s that a task takes, on average.
-        waiting: tasks that wait, at least one.
+        mean_s: s that a group takes, on average.
+        waiting: groups that wait, at least one.
         cores: tasks of Spark that run at a time.
 
     Properties:

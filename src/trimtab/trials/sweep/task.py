@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass
 from enum import StrEnum
+from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
 from trimtab.lab.outcomes.intervals import Interval, Summary
@@ -106,8 +107,15 @@ class Ran:
 #: the task and on nothing else.
 Work: TypeAlias = Callable[[Task], Ran]
 
-#: Tasks → the order in which they are begun.
-Order: TypeAlias = Callable[[Iterable[Task]], tuple[Task, ...]]
+#: Tasks that no partition takes apart.
+Group: TypeAlias = tuple[Task, ...]
+
+#: Tasks → groups in the order in which they are begun.
+Order: TypeAlias = Callable[[Iterable[Task]], tuple[Group, ...]]
+
+# Tasks of a seed in a group: more share what is worked out for one seed, fewer let cores end
+# together.
+_OF_SEED_MAX = 4
 
 
 def settings_text(settings: Mapping[str, str]) -> str:
@@ -148,23 +156,29 @@ def plain_numbers(
     return {name: spelt(value) for name, value in asdict(numbers).items()}
 
 
-def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """Return tasks ordered by a hash, so that long ones do not stand together.
+def shuffled(tasks: Iterable[Task]) -> tuple[Group, ...]:
+    """Return tasks, each alone, ordered by a hash, so that long ones do not stand together.
 
     Properties:
         The order is the same for the same tasks, however they were ordered.
     """
-
-    def digest(task: Task) -> bytes:
-        return hashlib.blake2b(repr(astuple(task)).encode(), digest_size=16).digest()
-
-    return tuple(sorted(tasks, key=digest))
+    return tuple((task,) for task in sorted(tasks, key=_digest))
 
 
-def by_seed(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """Return tasks with those of a seed together, for work of which a seed's runs share some.
+def by_seed(tasks: Iterable[Task]) -> tuple[Group, ...]:
+    """Return groups of tasks of one seed, for work of which a seed's runs share some.
 
     Properties:
-        The order is the same for the same tasks, however they were ordered.
+        The groups are the same for the same tasks, however they were ordered.
     """
-    return tuple(sorted(shuffled(tasks), key=lambda task: task.seed))
+    ordered = sorted(tasks, key=lambda task: (task.seed, _digest(task)))
+    of_seeds = (tuple(tasks) for _, tasks in groupby(ordered, key=lambda task: task.seed))
+    return tuple(
+        mine[at : at + _OF_SEED_MAX]
+        for mine in of_seeds
+        for at in range(0, len(mine), _OF_SEED_MAX)
+    )
+
+
+def _digest(task: Task) -> bytes:
+    return hashlib.blake2b(repr(astuple(task)).encode(), digest_size=16).digest()
