@@ -23,7 +23,7 @@ _WAITING_MAX = 1 << 18
 # How often a few rows alone are fed: each time all that waits is looked at, and more often it is
 # as well to feed all.
 _FEW_MAX = 64
-_NO_ROWS, _NO_SAMPLES = np.empty(0, np.int64), np.empty((0, 5))
+_NO_ROWS, _NO_SAMPLES, _ONE_WITHOUT = np.empty(0, np.int64), np.empty((0, 5)), np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +172,21 @@ class LeaderAverages:
 
     def feed(self) -> None:
         """Feed every bundle of which one report gives numbers its newest sample."""
-        self.feed_each((_NO_ROWS,), (_NO_SAMPLES,))
+        self.feed_each(_NO_ROWS, _NO_SAMPLES, _ONE_WITHOUT)
 
-    def feed_each(self, rows: Sequence[Ints], samples: Sequence[Floats]) -> None:
-        """Feed every bundle each time that some rows, or none, were given their newest samples."""
+    def feed_each(self, rows: Ints, samples: Floats, sizes: Ints) -> None:
+        """Feed every bundle each time that some rows, or none, were given their newest samples.
+
+        Args:
+            rows: (n_told,) of one time after the other.
+            samples: (n_told, 5) METRICS and topics.
+            sizes: (n_times,) how many rows were given some each time.
+        """
         if self._changed:
             self._regroup()
-        self._waiting.tell_each(self._feedings, rows, samples)
-        self.version += len(rows)
-        self._feedings += len(rows)
+        self._waiting.tell_each(self._feedings, rows, samples, sizes)
+        self.version += sizes.size
+        self._feedings += sizes.size
         if self._waiting.size >= self.waiting_max:
             self._settle()
 
