@@ -104,8 +104,10 @@ class LeaderAverages:
     #: strategies read them, and to feed them is as much work as to feed the short ones.
     keeps_long: bool = True
     bundles: BundleRows = field(default_factory=BundleRows)
-    #: Bundles with averages in the metadata store, in the order in which they got them → row.
-    stored: dict[str, int] = field(default_factory=dict)
+    #: Rows of the bundles with averages in the metadata store, in the order in which they got them.
+    stored: dict[int, None] = field(default_factory=dict)
+    #: (n_rows,) it has averages there.
+    _is_stored: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     #: Grows whenever anything changes.
     version: int = 0
     #: (n_rows,) reports that give numbers of it.
@@ -208,7 +210,8 @@ class LeaderAverages:
         rows = self.rows(bundles)
         self._begin(rows)
         self._store.put(rows, averages)
-        self.stored.update(zip(bundles, rows.tolist(), strict=True))
+        self.stored.update(dict.fromkeys(rows[~self._is_stored[rows]].tolist()))
+        self._is_stored[rows] = True
         self._now.put(rows, averages)
         new = dict.fromkeys(rows[~self.bundles.is_known[rows]].tolist())
         self._know(np.array(list(new), np.int64))
@@ -224,7 +227,7 @@ class LeaderAverages:
         self._begin(np.arange(self.reported.size))
         self.bundles.forget_all()
         self._now = self._store.enlarged(self._store.size)
-        self._know(np.array(list(self.stored.values()), np.int64))
+        self._know(np.array(list(self.stored), np.int64))
 
     def of(self, rows: Ints) -> Average:
         """Return the averages of some rows."""
@@ -374,3 +377,4 @@ class LeaderAverages:
         self._moving = np.pad(self._moving, ((0, 0), (0, more)))
         self.reported = np.pad(self.reported, (0, more))
         self._fed = np.pad(self._fed, (0, more))
+        self._is_stored = np.pad(self._is_stored, (0, more))
