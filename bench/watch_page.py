@@ -18,7 +18,7 @@ from trimtab.live.watch.memory import Memory, learned
 from trimtab.live.watch.nouns import Acted, Action, Relearn, Settings
 from trimtab.live.watch.page.state import Shown
 from trimtab.live.watch.tally import Tally, View
-from trimtab.pulsar.leader.view import Report
+from trimtab.pulsar.leader.reports import Report
 
 BROKERS = 1_000
 BUNDLES_OF_EACH = 10

@@ -12,7 +12,8 @@ from tests.plain_leader import load as plain_load
 from tests.plain_leader import objects
 from tests.plain_leader.load_manager import LoadManager
 from trimtab.pulsar.leader.load import broker_load
-from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.leader.reports import Report
+from trimtab.pulsar.leader.view import LeaderView
 
 
 def reports(broker: str, stats: Mapping[str, objects.Stats]) -> tuple[Report, objects.Report]:

@@ -21,10 +21,11 @@ from trimtab.diagnose.replay.round_columns import too_large
 from trimtab.pulsar.leader.averages import Average, LeaderAverages
 from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.leader.report_gate import Measured, need_broker_data_update
+from trimtab.pulsar.leader.reports import Report
 from trimtab.pulsar.leader.samples import Waiting
 from trimtab.pulsar.leader.time_average import averaged, left_of_average
 from trimtab.pulsar.leader.top_bundles import BundleStats, top_bundles
-from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.map_order import spreads
 from trimtab.pulsar.model import MEBIBYTE, Decision, Reason
 from trimtab.pulsar.settings import load_manager_settings

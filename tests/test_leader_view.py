@@ -22,9 +22,10 @@ from trimtab.pulsar.leader import samples as samples_module
 from trimtab.pulsar.leader.averages import Average, LeaderAverages
 from trimtab.pulsar.leader.feed import Feedings, decisive, feed, turns
 from trimtab.pulsar.leader.load import broker_load, cluster_load
+from trimtab.pulsar.leader.reports import Report
 from trimtab.pulsar.leader.samples import Waiting
 from trimtab.pulsar.leader.time_average import averaged
-from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.model import ClusterLoad, Floats, Ints
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)

@@ -21,7 +21,7 @@ from trimtab.diagnose.replay.stretches import Outline, Stretch
 from trimtab.diagnose.replay.timeline import LEFT, REPORT, REPORTS, ROUND, Script, timeline
 from trimtab.files.tables import INGESTED
 from trimtab.pulsar.leader.averages import Average
-from trimtab.pulsar.leader.view import Report
+from trimtab.pulsar.leader.reports import Report
 
 BEGIN = datetime(2026, 11, 2, tzinfo=UTC)
 #: Few, so that much happens at one time.
@@ -173,8 +173,5 @@ def test_a_broker_goes_on_if_its_first_report_lists_what_it_listed_before() -> N
     both, one = ("x", "y"), ("y",)
     same, other = before("b0", both, both), before("b1", both, one)
     last = before("b2", one, one)
-    assert reports.going_on({"b0": same, "b1": other, "b2": last}) == {
-        "b0": (7, same),
-        "b2": (3, last),
-    }
-    assert reports.going_on({"b0": before("b0", one, one), "gone": same}) == {}
+    assert reports.going_on({"b0": same, "b1": other, "b2": last}).tolist() == [7, -1, 3]
+    assert reports.going_on({"b0": before("b0", one, one), "gone": same}).tolist() == [-1, -1, -1]

@@ -14,7 +14,7 @@ from trimtab.ingest.recording import open_recording
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.scenario import scenario
-from trimtab.pulsar.leader.view import Report
+from trimtab.pulsar.leader.reports import Report
 from trimtab.trials.record import Options, record
 
 NIGHT = {

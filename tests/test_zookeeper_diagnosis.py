@@ -24,7 +24,8 @@ from trimtab.diagnose.store_source import best_rows, covered, is_logged
 from trimtab.ingest.pipeline import ingest
 from trimtab.ingest.recording import open_recording
 from trimtab.pulsar.leader.load import broker_load
-from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.leader.reports import Report
+from trimtab.pulsar.leader.view import LeaderView
 
 UNIFORM = Path(__file__).parent.parent / "recordings" / "uniform"
 START = datetime(2026, 11, 21, 7, tzinfo=UTC)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tools.precision.truth import Planted
-from trimtab.pulsar.leader.view import Report
+from trimtab.pulsar.leader.reports import Report
 from trimtab.trials.record.scribe import as_measured
 
 Table = dict[str, Any]

@@ -6,7 +6,7 @@ import numpy as np
 
 from tools.precision.case import Case, Reported, hot
 from tools.precision.families_of_balancers import one_pair_per_round, random_placement
-from trimtab.pulsar.leader.view import Report
+from trimtab.pulsar.leader.reports import Report
 
 Random = np.random.Generator
 _NIC = slice(3, 5)

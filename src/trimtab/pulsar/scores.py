@@ -255,7 +255,7 @@ def ascending(values: Floats) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Reports:
-    """Reports and weights, which are the same only if they are the same objects."""
+    """Reports, which are the same only if they are the same objects, and equal weights."""
 
     usage: Floats
     limit: Floats
@@ -266,11 +266,11 @@ class _Reports:
             isinstance(other, _Reports)
             and self.usage is other.usage
             and self.limit is other.limit
-            and self.weights is other.weights
+            and self.weights == other.weights
         )
 
     def __hash__(self) -> int:
-        return hash((id(self.usage), id(self.limit), id(self.weights)))
+        return hash((id(self.usage), id(self.limit), self.weights))
 
 
 @lru_cache(maxsize=4)

@@ -23,7 +23,7 @@ def checkpoint(now: Replaying) -> bytes:
     Of samples none waits, and of reports each broker's newest is there; which of the rows of
     the tables they came from is not.
     """
-    now.view.averages.settle()
+    now.view.settle()
     return pickle.dumps((now.view, now.memory, now.flushed), pickle.HIGHEST_PROTOCOL)
 
 
@@ -47,7 +47,7 @@ def resumed(script: Script, known: bytes | None) -> Replaying:
 def go_on(now: Replaying, script: Script) -> None:
     """Have a leader that knows what it knew behind a stretch begin the next."""
     now.soon, now.read = owners(script.stretch.ownership), script.reports.report
-    now.stored, now.newest = script.reports, script.reports.going_on(now.view.reports)
+    now.stored, now.likes = script.reports, script.reports.going_on(now.view.reports)
 
 
 def _new_view(leading: Leading) -> LeaderView:

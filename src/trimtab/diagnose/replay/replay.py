@@ -34,10 +34,11 @@ from trimtab.diagnose.replay.timeline import (
 )
 from trimtab.pulsar.bundles import is_system_bundle, namespace
 from trimtab.pulsar.leader.load import broker_load, cluster_load, usage_load
-from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.leader.reports import Report
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.model import ClusterLoad, Decision, Ints, LostRoundError
 from trimtab.pulsar.scores import weighted_usage
-from trimtab.pulsar.shed import shedder
+from trimtab.pulsar.shed import ShedderEntry, shedder
 
 #: Shedders whose score is smoothed usage.
 _SMOOTHING = frozenset({"ThresholdShedder"})
@@ -48,10 +49,10 @@ _FITTING = frozenset({"UniformLoadShedder", "AvgShedder"})
 #: A recorder that polls sees a departure late, by up to this much.
 _LEAVING = timedelta(seconds=30)
 
-#: Of a broker that wrote nothing yet.
-_NOTHING: tuple[int, Report | None] = (-1, None)
 #: Writes of bundle averages closer together than this are one flush.
 _FLUSH = timedelta(seconds=5)
+#: Reports that are taken together at most: few need be compared in vain.
+_TOGETHER = 1024
 
 
 @dataclass(slots=True)
@@ -83,11 +84,13 @@ class Replaying:
     gaps: Sequence[Gap] = ()
     #: Rows of reports, polled, that tell of brokers that left.
     departures: Sequence[Mapping[str, Any]] = ()
-    #: Reports of the stretch on its way, if it is read as columns, and of each broker that wrote
-    #: one since: its number of `likes`, and the report.
+    #: Reports of the stretch on its way, if it is read as columns, and of each of its brokers the
+    #: newest one's number of `likes`; -1 if that is another one's, or not known.
     stored: StoredReports | None = None
-    newest: dict[str, tuple[int, Report]] = field(default_factory=dict)
+    likes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     flushed: datetime | None = None
+    #: What `_shed_settings` read.
+    settings: Any = None
     #: Why bundles' averages may differ from the leader's throughout; None if they do not.
     averages_doubt: str | None = None
 
@@ -161,10 +164,7 @@ def _learn(now: Replaying, event: tuple[datetime, int, Any]) -> None:
     time, what, thing = event
     view = now.view
     if what == REPORT:
-        view.look([row["broker"] if row["is_gone"] else now.read(row) for row in thing])
-        for row in thing:
-            if row["is_gone"]:
-                forget(now, row["broker"])
+        _look(now, thing)
     elif what == REPORTS:
         _take_reports(now, thing)
     elif what == LEFT:
@@ -179,40 +179,39 @@ def _learn(now: Replaying, event: tuple[datetime, int, Any]) -> None:
             view.own.add(thing["bundle"])
 
 
+def _look(now: Replaying, rows: Sequence[dict[str, Any]]) -> None:
+    """Look at all that was written since the last look."""
+    now.view.look([row["broker"] if row["is_gone"] else now.read(row) for row in rows])
+    if now.stored is not None:
+        now.likes[now.stored.brokers.codes[[row["at"] for row in rows]]] = -1
+    for row in rows:
+        if row["is_gone"]:
+            forget(now, row["broker"])
+
+
 def _take_reports(now: Replaying, places: Ints) -> None:
     """Take reports at some positions of the stretch's columns, each looked at alone."""
     stored = now.stored
     assert stored is not None
     while places.size:
-        before = _before_rewrites(now, stored, places)
-        mine, places = np.split(places, [max(1, len(before))])
-        if before:
-            reports = stored.reports_like(mine, before)
-            now.view.rewrite(reports)
+        count = _rewrites(now, stored, places[:_TOGETHER])
+        mine, places = np.split(places, [max(1, count)])
+        if count:
+            now.view.rewrite(stored.rewrites(mine))
         else:
-            reports = [stored.report_at(int(mine[0]))]
-            now.view.take(reports[0])
-        likes = stored.likes[mine].tolist()
-        now.newest.update(
-            (report.broker, (like, report)) for report, like in zip(reports, likes, strict=True)
-        )
+            now.view.take(stored.report_at(int(mine[0])))
+        now.likes[stored.brokers.codes[mine]] = stored.likes[mine]
 
 
-def _before_rewrites(now: Replaying, stored: StoredReports, places: Ints) -> list[Report]:
-    """Return what brokers wrote before, as long as reports list the same bundles as that did.
+def _rewrites(now: Replaying, stored: StoredReports, places: Ints) -> int:
+    """Return how many of the first list the same bundles as their brokers' reports before.
 
-    Empty where a look may do more than to feed averages.
+    None where a look may do more than to feed averages.
     """
-    before: list[Report] = []
     if not now.view.is_settled:
-        return before
-    likes, reports = stored.likes[places].tolist(), now.view.reports
-    for broker, like in zip(stored.brokers.of(places), likes, strict=True):
-        like_before, report = now.newest.get(broker, _NOTHING)
-        if report is None or like_before != like or reports.get(broker) is not report:
-            break
-        before.append(report)
-    return before
+        return 0
+    is_other = now.likes[stored.brokers.codes[places]] != stored.likes[places]
+    return int(np.argmax(is_other)) if is_other.any() else places.size
 
 
 def forget(now: Replaying, broker: str) -> None:
@@ -241,14 +240,21 @@ def _begin_round(now: Replaying, time: datetime) -> float:
     return time.timestamp() - now.leading.manager.grace_period_s
 
 
+def _shed_settings(now: Replaying, shedding: ShedderEntry[Any, Any]) -> Any:
+    """Return the shedder's settings, which are read at the first round: a tenure has one conf."""
+    if now.settings is None:
+        now.settings = shedding.settings(now.leading.conf, now.leading.release)
+    return now.settings
+
+
 def _remember(now: Replaying, time: datetime) -> None:
     """Have a round's shedder remember what it does behind the round."""
     view, memory, leading = now.view, now.memory, now.leading
     shedding = shedder(leading.shedder, leading.release)
-    if shedding is None or len(view.reports) < 2:
+    if shedding is None or len(view.order()) < 2:
         return
     over_s = _begin_round(now, time)
-    remembering = shedding.remembering(shedding.settings(leading.conf, leading.release))
+    remembering = shedding.remembering(_shed_settings(now, shedding))
     if remembering is None:
         _decide(now, over_s)
         return
@@ -263,7 +269,7 @@ def _decide(now: Replaying, over_s: float) -> tuple[ClusterLoad, Decision] | Non
     assert shedding is not None
     view.forget_unloads_before(over_s)
     load = cluster_load(view, lambda bundle: is_system_bundle(bundle, leading.release))
-    settings = shedding.settings(leading.conf, leading.release)
+    settings = _shed_settings(now, shedding)
     try:
         decision, memory.shedder = shedding.shed(load, memory.shedder, settings)
     except LostRoundError as error:  # nothing was decided, in Pulsar either
@@ -284,7 +290,7 @@ def decided(
     view, memory, leading, gaps = now.view, now.memory, now.leading, now.gaps
     shedding = shedder(leading.shedder, leading.release)
     # "Only 1 broker available": no shedder is asked.
-    if shedding is None or len(view.reports) < 2:
+    if shedding is None or len(view.order()) < 2:
         return
     over_s = _begin_round(now, time)
     of_grace = grace_doubt(view.recently_unloaded, over_s)
@@ -292,7 +298,8 @@ def decided(
         return
     load, decision = made
     doubts = [leading.doubt] if leading.doubt else []
-    doubts += [memory.shed_doubts[b] for b in load.brokers if b in memory.shed_doubts]
+    if of_brokers := memory.shed_doubts:
+        doubts += [of_brokers[broker] for broker in load.brokers if broker in of_brokers]
     yield (
         "replayed_rounds",
         {

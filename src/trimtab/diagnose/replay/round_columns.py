@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,16 +30,22 @@ def states(load: ClusterLoad, decision: Decision, usage: Floats) -> pa.StructArr
     """
     is_asked = ~np.isnan(decision.offload)
     columns = {
-        "broker": pa.array(load.brokers, pa.string()),
+        "broker": _texts(load.brokers),
         "usage": pa.array(usage),
         "score": pa.array(decision.scores),
         "throughput": pa.array(load.throughput_in + load.throughput_out),
         "rate": pa.array(load.rate_in + load.rate_out),
         "offload": pa.array(np.where(is_asked, decision.offload, 0.0), mask=~is_asked),
         "bundles": pa.array(load.bundle_count),
-        "reason": pa.array(decision.reasons, pa.string()),
+        "reason": _texts(decision.reasons),
     }
     return pa.StructArray.from_arrays([columns[each.name] for each in _STATE], fields=_STATE)
+
+
+@lru_cache(maxsize=4)
+def _texts(words: tuple[str, ...]) -> pa.Array:
+    """Return words as a column, made once for rounds that have the same ones."""
+    return pa.array(words, pa.string())
 
 
 def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:

@@ -19,8 +19,8 @@ from trimtab.diagnose.store_source import ZOOKEEPER, Span, best_table
 from trimtab.files.partitions import DAY, cluster_folder
 from trimtab.files.places import located
 from trimtab.pulsar.leader.averages import Average
+from trimtab.pulsar.leader.reports import Report, Rewrites
 from trimtab.pulsar.leader.time_average import METRICS
-from trimtab.pulsar.leader.view import Report
 from trimtab.pulsar.model import RESOURCES, Flags, Floats, Ints
 
 #: Columns of which a row of reports is made, to tell one write from another.
@@ -109,47 +109,42 @@ class StoredReports:
             self.samples[self.starts[at] : self.ends[at]],
         )
 
-    def going_on(self, before: Mapping[str, Report]) -> dict[str, tuple[int, Report]]:
-        """Return what brokers wrote before, where their first reports here list the same bundles.
+    def going_on(self, before: Mapping[str, Report]) -> Ints:
+        """Return which of `likes` brokers' newest reports before this have, as far as known.
 
         Args:
             before: broker → its newest report.
 
         Returns:
-            Broker → the number that its first report has in `likes`, and the report before.
+            (n_brokers,) as `brokers.known`: the number that its first report here has, if that
+            lists the same bundles as the one before; else -1.
         """
-        _, firsts = np.unique(self.brokers.codes, return_index=True)
-        same: dict[str, tuple[int, Report]] = {}
-        for at in firsts.tolist():
+        likes = np.full(len(self.brokers.known), -1)
+        codes, firsts = np.unique(self.brokers.codes, return_index=True)
+        for code, at in zip(codes.tolist(), firsts.tolist(), strict=True):
             first = self.report_at(at)
-            report = before.get(first.broker, first)
-            lists = (report.bundles, report.measured)
-            if report is not first and lists == (first.bundles, first.measured):
-                same[first.broker] = int(self.likes[at]), report
-        return same
+            report = before.get(first.broker)
+            lists = (first.bundles, first.measured)
+            if report is not None and lists == (report.bundles, report.measured):
+                likes[code] = self.likes[at]
+        return likes
 
-    def reports_like(self, places: Ints, others: Sequence[Report]) -> list[Report]:
-        """Return the reports at some positions, each with the bundles of another."""
-        return [
-            Report(
-                other.broker,
-                usage,
-                limit,
-                totals,
-                other.bundles,
-                other.measured,
-                self.samples[start:end],
-            )
-            for other, usage, limit, totals, start, end in zip(
-                others,
-                self.usage[places],
-                self.limit[places],
-                self.totals[places],
-                self.starts[places].tolist(),
-                self.ends[places].tolist(),
-                strict=True,
-            )
-        ]
+    def rewrites(self, places: Ints) -> Rewrites:
+        """Return the reports at some positions, whose brokers listed the same bundles before."""
+        starts, ends = self.starts[places], self.ends[places]
+        if (starts[1:] == ends[:-1]).all():  # as mostly, and nothing is copied
+            samples = self.samples[starts[0] : ends[-1]]
+        else:
+            parts = zip(starts.tolist(), ends.tolist(), strict=True)
+            samples = np.concatenate([self.samples[start:end] for start, end in parts])
+        return Rewrites(
+            self.brokers.of(places),
+            self.usage[places],
+            self.limit[places],
+            self.totals[places],
+            np.append(0, np.cumsum(ends - starts)),
+            samples,
+        )
 
 
 @dataclass(frozen=True, slots=True)

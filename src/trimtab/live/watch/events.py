@@ -12,8 +12,8 @@ from trimtab.diagnose.night import Event
 from trimtab.diagnose.replay.timeline import OWNED, REPORT, STORED
 from trimtab.live.watch.nouns import Row
 from trimtab.pulsar.leader.averages import Average
+from trimtab.pulsar.leader.reports import Report
 from trimtab.pulsar.leader.time_average import METRICS
-from trimtab.pulsar.leader.view import Report
 from trimtab.pulsar.model import RESOURCES, Floats, Ints
 
 #: (time, what, thing): an event of `replay`.

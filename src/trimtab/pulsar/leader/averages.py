@@ -23,7 +23,7 @@ _WAITING_MAX = 1 << 18
 # How often a few rows alone are fed: each time all that waits is looked at, and more often it is
 # as well to feed all.
 _FEW_MAX = 64
-_NO_ROWS, _NO_SAMPLES = np.empty(0, np.int64), np.empty((0, 5))
+_NO_ROWS, _NO_SAMPLES, _ONE_WITHOUT = np.empty(0, np.int64), np.empty((0, 5)), np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,10 @@ class LeaderAverages:
     #: strategies read them, and to feed them is as much work as to feed the short ones.
     keeps_long: bool = True
     bundles: BundleRows = field(default_factory=BundleRows)
-    #: Bundles with averages in the metadata store, in the order in which they got them → row.
-    stored: dict[str, int] = field(default_factory=dict)
+    #: Rows of the bundles with averages in the metadata store, in the order in which they got them.
+    stored: dict[int, None] = field(default_factory=dict)
+    #: (n_rows,) it has averages there.
+    _is_stored: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     #: Grows whenever anything changes.
     version: int = 0
     #: (n_rows,) reports that give numbers of it.
@@ -172,15 +174,21 @@ class LeaderAverages:
 
     def feed(self) -> None:
         """Feed every bundle of which one report gives numbers its newest sample."""
-        self.feed_each((_NO_ROWS,), (_NO_SAMPLES,))
+        self.feed_each(_NO_ROWS, _NO_SAMPLES, _ONE_WITHOUT)
 
-    def feed_each(self, rows: Sequence[Ints], samples: Sequence[Floats]) -> None:
-        """Feed every bundle each time that some rows, or none, were given their newest samples."""
+    def feed_each(self, rows: Ints, samples: Floats, sizes: Ints) -> None:
+        """Feed every bundle each time that some rows, or none, were given their newest samples.
+
+        Args:
+            rows: (n_told,) of one time after the other.
+            samples: (n_told, 5) METRICS and topics.
+            sizes: (n_times,) how many rows were given some each time.
+        """
         if self._changed:
             self._regroup()
-        self._waiting.tell_each(self._feedings, rows, samples)
-        self.version += len(rows)
-        self._feedings += len(rows)
+        self._waiting.tell_each(self._feedings, rows, samples, sizes)
+        self.version += sizes.size
+        self._feedings += sizes.size
         if self._waiting.size >= self.waiting_max:
             self._settle()
 
@@ -202,7 +210,8 @@ class LeaderAverages:
         rows = self.rows(bundles)
         self._begin(rows)
         self._store.put(rows, averages)
-        self.stored.update(zip(bundles, rows.tolist(), strict=True))
+        self.stored.update(dict.fromkeys(rows[~self._is_stored[rows]].tolist()))
+        self._is_stored[rows] = True
         self._now.put(rows, averages)
         new = dict.fromkeys(rows[~self.bundles.is_known[rows]].tolist())
         self._know(np.array(list(new), np.int64))
@@ -218,7 +227,7 @@ class LeaderAverages:
         self._begin(np.arange(self.reported.size))
         self.bundles.forget_all()
         self._now = self._store.enlarged(self._store.size)
-        self._know(np.array(list(self.stored.values()), np.int64))
+        self._know(np.array(list(self.stored), np.int64))
 
     def of(self, rows: Ints) -> Average:
         """Return the averages of some rows."""
@@ -368,3 +377,4 @@ class LeaderAverages:
         self._moving = np.pad(self._moving, ((0, 0), (0, more)))
         self.reported = np.pad(self.reported, (0, more))
         self._fed = np.pad(self._fed, (0, more))
+        self._is_stored = np.pad(self._is_stored, (0, more))

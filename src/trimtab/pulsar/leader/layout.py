@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.model import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +33,3 @@ class Walked:
     #: Position in `LeaderView.order` of the broker that lists each.
     brokers: Ints
     names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerColumns:
-    """What the brokers' reports say of themselves, in `LeaderView.order`."""
-
-    #: (n_brokers, 5) usage and limit, columns RESOURCES.
-    usage: Floats
-    limit: Floats
-    #: (n_brokers, 4) METRICS.
-    totals: Floats
-    #: (n_brokers,) how many they have.
-    bundles: Ints
-
-    def but(self, at: Sequence[int], new: BrokerColumns) -> BrokerColumns:
-        """Return the same, but for what some brokers say anew."""
-        after = BrokerColumns(
-            self.usage.copy(), self.limit.copy(), self.totals.copy(), self.bundles.copy()
-        )
-        after.usage[at], after.limit[at] = new.usage, new.limit
-        after.totals[at], after.bundles[at] = new.totals, new.bundles
-        return after

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from operator import itemgetter
 
 import numpy as np
 
@@ -29,17 +28,17 @@ class Samples:
 
     def of(self, rows: Flags) -> Samples:
         """Return those of some rows."""
-        mine = np.flatnonzero(rows[self.rows])
-        return Samples(self.at[mine], self.rows[mine], self.samples[mine])
+        return self.part(np.flatnonzero(rows[self.rows]))
 
-    def enlarged(self, size: int) -> Samples:
-        """Return the same with room behind."""
-        more = size - self.rows.size
-        return Samples(
-            np.pad(self.at, (0, more)),
-            np.pad(self.rows, (0, more)),
-            np.pad(self.samples, ((0, more), (0, 0))),
-        )
+    def part(self, which: Flags | Ints | slice) -> Samples:
+        """Return some of them."""
+        return Samples(self.at[which], self.rows[which], self.samples[which])
+
+    def put(self, start: int, new: Samples) -> None:
+        """Have others from a position on."""
+        end = start + new.rows.size
+        self.at[start:end], self.rows[start:end] = new.at, new.rows
+        self.samples[start:end] = new.samples
 
 
 @dataclass(slots=True)
@@ -48,8 +47,8 @@ class Waiting:
 
     #: Samples that wait.
     size: int = 0
-    #: After how many feedings they came, rows, and samples as they were given.
-    _pending: list[tuple[int, Ints, Floats]] = field(default_factory=list)
+    #: They as they were given, together those between which nobody asks.
+    _pending: list[Samples] = field(default_factory=list)
     #: So many of these from the first on, laid out together with room behind, and their samples.
     _laid_out: int = 0
     _room: Samples = field(default_factory=lambda: _together(()))
@@ -57,13 +56,21 @@ class Waiting:
 
     def tell(self, at: int, rows: Ints, samples: Floats) -> None:
         """Put samples behind the others; a report that measured nothing leaves nothing here."""
-        self.tell_each(at, (rows,), (samples,))
+        self.tell_each(at, rows, samples, np.array([rows.size]))
 
-    def tell_each(self, at: int, rows: Sequence[Ints], samples: Sequence[Floats]) -> None:
-        """Put several behind the others, which came a feeding after the other."""
-        parts = zip(range(at, at + len(rows)), rows, samples, strict=True)
-        self._pending += [part for part in parts if part[1].size]
-        self.size += sum(part.size for part in rows)
+    def tell_each(self, at: int, rows: Ints, samples: Floats, sizes: Ints) -> None:
+        """Put several reports behind the others, which came a feeding after the other.
+
+        Args:
+            at: how often all had been fed by the first.
+            rows: (n_told,) of one report after the other.
+            samples: (n_told, 5) METRICS and topics.
+            sizes: (n_reports,) how many of them are of each report.
+        """
+        if rows.size:
+            feedings = np.repeat(np.arange(at, at + sizes.size), sizes)
+            self._pending.append(Samples(feedings, rows, samples))
+            self.size += rows.size
 
     def before(self, feedings: int) -> Samples:
         """Return what came before a feeding, to be used before more is asked for.
@@ -74,12 +81,11 @@ class Waiting:
         new = _together(self._pending[self._laid_out : count])
         start, end = self._filled, self._filled + new.rows.size
         if end > self._room.rows.size:
-            self._room = self._room.enlarged(2 * end)
-        room = self._room
-        room.at[start:end], room.rows[start:end] = new.at, new.rows
-        room.samples[start:end] = new.samples
+            before, self._room = self._room.part(slice(start)), _room(2 * end)
+            self._room.put(0, before)
+        self._room.put(start, new)
         self._laid_out, self._filled = count, end
-        return Samples(room.at[:end], room.rows[:end], room.samples[:end])
+        return self._room.part(slice(end))
 
     def take(self, feedings: int) -> Iterator[tuple[Samples, int]]:
         """Yield what came before a feeding part by part, each with the feedings over by its end.
@@ -89,11 +95,12 @@ class Waiting:
         count = self._count(feedings)
         taken, self._pending = self._pending[:count], self._pending[count:]
         self._forget_layout()
-        sizes = np.cumsum([0, *(rows.size for _, rows, _ in taken)])
+        sizes = np.cumsum([0, *(part.rows.size for part in taken)])
         self.size -= int(sizes[-1])
         cuts = np.searchsorted(sizes, range(_TOGETHER, int(sizes[-1]), _TOGETHER)).tolist()
         for start, end in pairwise([0, *cuts, count]):
-            yield _together(taken[start:end]), taken[end][0] if end < count else feedings
+            until = int(taken[end].at[0]) if end < count else feedings
+            yield _together(taken[start:end]), until
 
     def drop(self, since: Ints) -> Samples:
         """Return, in their order, samples that came before what their rows hold; they wait no more.
@@ -101,14 +108,10 @@ class Waiting:
         Args:
             since: (n_rows,) feedings that what each row has stands for.
         """
-        parts = [(part, part[0] <= since[part[1]]) for part in self._pending]
-        dropped = [(at, rows[old], samples[old]) for (at, rows, samples), old in parts]
-        kept = [
-            part if not old.any() else (part[0], part[1][~old], part[2][~old])
-            for part, old in parts
-            if not old.all()
-        ]
-        self._pending, self.size = kept, sum(rows.size for _, rows, _ in kept)
+        parts = [(part, part.at <= since[part.rows]) for part in self._pending]
+        dropped = [part.part(old) for part, old in parts]
+        kept = [part.part(~old) if old.any() else part for part, old in parts if not old.all()]
+        self._pending, self.size = kept, sum(part.rows.size for part in kept)
         self._forget_layout()
         return _together(dropped)
 
@@ -117,13 +120,17 @@ class Waiting:
         self._room = _together(())
 
     def _count(self, feedings: int) -> int:
-        return bisect_left(self._pending, feedings, key=itemgetter(0))
+        return bisect_left(self._pending, feedings, key=lambda part: part.at[0])
 
 
-def _together(parts: Sequence[tuple[int, Ints, Floats]]) -> Samples:
-    sizes = np.array([rows.size for _, rows, _ in parts], np.int64)
+def _room(size: int) -> Samples:
+    return Samples(np.empty(size, np.int64), np.empty(size, np.int64), np.empty((size, 5)))
+
+
+def _together(parts: Sequence[Samples]) -> Samples:
+    parts = (_room(0), *parts)
     return Samples(
-        np.repeat(np.array([at for at, _, _ in parts], np.int64), sizes),
-        np.concatenate([np.empty(0, np.int64), *(rows for _, rows, _ in parts)]),
-        np.concatenate([np.empty((0, 5)), *(samples for _, _, samples in parts)]),
+        np.concatenate([part.at for part in parts]),
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.samples for part in parts]),
     )

@@ -6,35 +6,21 @@ numbers that the leader's own maps held.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import count, repeat
 
 import numpy as np
 
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.candidates.fewest import fewest
 from trimtab.pulsar.leader.averages import Average, LeaderAverages
-from trimtab.pulsar.leader.layout import BrokerColumns, Listed, Walked, listed
+from trimtab.pulsar.leader.layout import Listed, Walked, listed
 from trimtab.pulsar.leader.preallocations import PreallocatedBundles
+from trimtab.pulsar.leader.reports import BrokerColumns, Report, Rewrites, broker_columns
 from trimtab.pulsar.leader.time_average import DEFAULT_STATS
 from trimtab.pulsar.map_order import concurrent_hash_map_order, hash_map_order
 from trimtab.pulsar.model import Floats, Ints
-
-
-class Report(NamedTuple):
-    """One broker's load report."""
-
-    broker: str
-    #: (5,) usage and limit, columns RESOURCES.
-    usage: Floats
-    limit: Floats
-    #: (4,) METRICS of the broker.
-    totals: Floats
-    bundles: tuple[str, ...]
-    #: Bundles with statistics (Pulsar: `lastStats`), and (n, 5) their METRICS and topics.
-    measured: tuple[str, ...]
-    samples: Floats
 
 
 @dataclass(slots=True)
@@ -59,6 +45,8 @@ class LeaderView:
     #: What `load` laid out last, and of which bundles.
     walked: tuple[int, Listed, Walked] | None = None
     _reports: dict[str, Report] = field(default_factory=dict)
+    #: Broker → its newest report, if that is not in `_reports` yet: where it stands among others.
+    _unread: dict[str, tuple[Rewrites, int]] = field(default_factory=dict)
     #: Row → brokers that report it, each with its place in their report.
     _holders: dict[int, dict[str, int]] = field(default_factory=dict)
     #: Rows that two brokers report, that are known and not reported, and the other way round.
@@ -92,7 +80,14 @@ class LeaderView:
     @property
     def reports(self) -> Mapping[str, Report]:
         """Return the newest report of each broker."""
+        self._read()
         return self._reports
+
+    def _read(self) -> None:
+        """Make the reports that were rewritten."""
+        for broker, (told, i) in self._unread.items():
+            self._reports[broker] = told.report(i, self._reports[broker])
+        self._unread.clear()
 
     def take(self, report: Report) -> None:
         """Take a broker's write."""
@@ -116,15 +111,19 @@ class LeaderView:
         is_told_once = not (self._unmet or self._unreported or self._doubled)
         return is_told_once and not self.preallocated.by_broker
 
-    def rewrite(self, reports: Sequence[Report]) -> None:
+    def rewrite(self, told: Rewrites) -> None:
         """Take one after the other what brokers wrote, while `is_settled`.
 
-        Each has the bundles of the one that its broker wrote before.
+        Few of these reports are ever looked at one by one, so they are made when somebody asks.
         """
-        rows = [self._measured_rows[report.broker] for report in reports]
-        self.averages.feed_each(rows, [report.samples for report in reports])
-        self._reports.update((report.broker, report) for report in reports)
-        self._rewritten.update(report.broker for report in reports)
+        rows = np.concatenate([self._measured_rows[broker] for broker in told.brokers])
+        self.averages.feed_each(rows, told.samples, np.diff(told.offsets))
+        self._unread.update(zip(told.brokers, zip(repeat(told), count()), strict=False))
+        if self._columns is not None:
+            rank = self.rank()
+            at = [rank[broker] for broker in told.brokers]
+            new = BrokerColumns(told.usage, told.limit, told.totals, self._columns.bundles[at])
+            self._columns = self._columns.but(at, new)
 
     def put(self, report: Report) -> None:
         """Have a broker's report without looking at it yet."""
@@ -139,6 +138,7 @@ class LeaderView:
             self._listed = None
             self._listed_rows[broker] = self.averages.rows(report.bundles)
         self.averages.tell(self._measured_rows[broker], report.samples)
+        self._unread.pop(broker, None)
         self._reports[broker] = report
         self._rewritten.add(broker)
         self._turns = None if self._doubled else self._turns
@@ -146,6 +146,7 @@ class LeaderView:
     def remove(self, broker: str) -> bool:
         """Drop a broker's report without looking at the others; return whether there was one."""
         self.preallocated.by_broker.pop(broker, None)
+        self._unread.pop(broker, None)
         report = self._reports.pop(broker, None)
         if report is not None:
             self._order = self._set_order = self._listed = self._columns = None
@@ -194,7 +195,7 @@ class LeaderView:
 
     def forget(self, bundle: str) -> None:
         """Drop a bundle that is no more, out of all reports, too."""
-        for report in list(self._reports.values()):
+        for report in list(self.reports.values()):
             if bundle in report.bundles or bundle in report.measured:
                 at = [i for i, name in enumerate(report.measured) if name != bundle]
                 self.put(
@@ -229,6 +230,11 @@ class LeaderView:
     def give(self, bundle: str, broker: str) -> None:
         """Take the news that a lookup gave a bundle to a broker."""
         self.preallocated.give(bundle, self.meet(bundle), broker)
+
+    def settle(self) -> None:
+        """Feed all that waits and read what is not read yet, so that nothing is kept for later."""
+        self.averages.settle()
+        self._read()
 
     # -------------------------------------------------------------- what it shows
 
@@ -266,10 +272,12 @@ class LeaderView:
     def broker_columns(self) -> BrokerColumns:
         """Return what the brokers say of themselves."""
         if self._columns is None:
-            self._columns = self._laid_out(self.order())
+            self._columns = broker_columns([self.reports[broker] for broker in self.order()])
         elif self._rewritten:
-            at = [self.rank()[broker] for broker in self._rewritten]
-            self._columns = self._columns.but(at, self._laid_out(self._rewritten))
+            rank = self.rank()
+            at = [rank[broker] for broker in self._rewritten]
+            new = broker_columns([self.reports[broker] for broker in self._rewritten])
+            self._columns = self._columns.but(at, new)
         self._rewritten.clear()
         return self._columns
 
@@ -316,16 +324,6 @@ class LeaderView:
 
     # -------------------------------------------------------------- how it keeps it
 
-    def _laid_out(self, brokers: Collection[str]) -> BrokerColumns:
-        """Return what some brokers say of themselves, in their order."""
-        reports = [self._reports[broker] for broker in brokers]
-        return BrokerColumns(
-            usage=np.array([report.usage for report in reports]).reshape(-1, 5),
-            limit=np.array([report.limit for report in reports]).reshape(-1, 5),
-            totals=np.array([report.totals for report in reports]).reshape(-1, 4),
-            bundles=np.array([len(report.bundles) for report in reports], np.int64),
-        )
-
     def _let_go(self, broker: str, measured: tuple[str, ...]) -> None:
         """Have a broker report no bundle any more."""
         self._measured = self._turns = self._long = None
@@ -340,7 +338,7 @@ class LeaderView:
             elif len(holders) == 1:
                 self._doubled.discard(row)
                 ((other, place),) = holders.items()
-                self.averages.tell(np.array([row]), self._reports[other].samples[[place]])
+                self.averages.tell(np.array([row]), self.reports[other].samples[[place]])
 
     def _hold(self, report: Report) -> None:
         """Have a broker report bundles."""
@@ -369,12 +367,12 @@ class LeaderView:
     def _feed_doubled(self) -> None:
         """Feed bundles that several brokers report a sample of each, in the order of the walk."""
         if self._turns is None:
-            rank = self.rank()
+            rank, reports = self.rank(), self.reports
             turns: dict[int, list[tuple[int, Floats]]] = {}
             for row in self._doubled:
                 holders = self._holders[row]
                 for turn, broker in enumerate(sorted(holders, key=rank.__getitem__)):
-                    sample = self._reports[broker].samples[holders[broker]]
+                    sample = reports[broker].samples[holders[broker]]
                     turns.setdefault(turn, []).append((row, sample))
             self._turns = [
                 (np.array([row for row, _ in fed]), np.array([sample for _, sample in fed]))

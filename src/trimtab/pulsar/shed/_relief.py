@@ -8,12 +8,15 @@ from trimtab.pulsar.model import ClusterLoad, Flags, Floats, Ints, Reason, Unloa
 from trimtab.pulsar.scores import descending
 
 #: Why a broker sheds or not, in the order of the Java's tests; the last where none is met.
-_REASONS = (
-    Reason.BALANCED,
-    Reason.LOW_THROUGHPUT,
-    Reason.SOLE_BUNDLE,
-    Reason.OVERLOADED,
-    Reason.NO_BUNDLES,
+_REASONS = np.array(
+    [
+        Reason.BALANCED,
+        Reason.LOW_THROUGHPUT,
+        Reason.SOLE_BUNDLE,
+        Reason.OVERLOADED,
+        Reason.NO_BUNDLES,
+    ],
+    np.object_,
 )
 
 
@@ -31,14 +34,16 @@ def relief(
     Returns:
         What each broker gives up, and why it sheds or not.
     """
+    if not is_over.any():
+        return (), (Reason.BALANCED,) * is_over.size  # most rounds: bundles are not even counted
     pools = _pool_sizes(load)
     codes = np.select(
         [~is_over, ~is_enough, load.bundle_count == 1, (pools > 0) & (load.bundle_count > 0)],
-        range(len(_REASONS) - 1),
-        len(_REASONS) - 1,
+        range(_REASONS.size - 1),
+        _REASONS.size - 1,
     )
-    is_source = codes == _REASONS.index(Reason.OVERLOADED)
-    reasons = tuple(map(_REASONS.__getitem__, codes.tolist()))
+    is_source = _REASONS[codes] == Reason.OVERLOADED
+    reasons = tuple(_REASONS[codes].tolist())
     return _heaviest_first(load, is_source, offload), reasons
 
 

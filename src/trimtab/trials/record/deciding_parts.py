@@ -8,7 +8,7 @@ from trimtab.lab.simulate.placement import Chosen, Placing
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.pulsar.leader.load import broker_load
-from trimtab.pulsar.leader.view import Report
+from trimtab.pulsar.leader.reports import Report
 from trimtab.pulsar.model import ClusterLoad, Decision, Ints, LostRoundError, Placement
 from trimtab.trials.record.leader import ClockedTimetable, LeaderClock, RecordedLeader
 from trimtab.trials.record.lines import Shed

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.leader.reports import Report
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.model import Ints
 from trimtab.trials.record.files import iso
 

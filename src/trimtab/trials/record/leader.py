@@ -19,7 +19,8 @@ from trimtab.lab.simulate.timetable import Due, Round, Timetable
 from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.bundles import is_system_bundle, namespace
 from trimtab.pulsar.leader.load import broker_load, cluster_load
-from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.leader.reports import Report
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.map_order import ConcurrentHashMapKeys
 from trimtab.pulsar.model import ClusterLoad, Flags, Floats, Ints
 from trimtab.trials.record.listener import Listener, Unloading, Write

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.leader.reports import Report
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.trials.record.lines import Shed
 
 

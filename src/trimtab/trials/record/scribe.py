@@ -10,7 +10,8 @@ import numpy as np
 
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.simulation import Simulation
-from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.leader.reports import Report
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.model import Floats, Reason
 from trimtab.trials.record import documents
 from trimtab.trials.record.files import Files, Logs, Noise, iso
