@@ -87,7 +87,7 @@ def _window(
     place[of.place[there]] = np.nonzero(there)[1]
     mine = (place[look.bundle] >= 0) & (known.bundles.owner[look.bundle] == who)
     at = look.report * (WRITTEN + 1) + np.where(mine, place[look.bundle], REMAINDER)
-    columns = _sums(at, work, n * (WRITTEN + 1)).reshape(n, -1)
+    columns = _sums(at, work, n * (WRITTEN + 1)).reshape(n, WRITTEN + 1)
     columns[:, USED] = sample.cpu
     columns[:, OTHERS_USED] = np.nan_to_num(sample.others)
     columns[:, WRITTEN] = sample.written_s
