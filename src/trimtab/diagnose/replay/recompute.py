@@ -8,9 +8,11 @@ takes, and decisions begin there, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
@@ -22,6 +24,7 @@ from trimtab.diagnose.replay.result_tables import Replayed, result_tables
 from trimtab.diagnose.replay.script import script
 from trimtab.diagnose.replay.stretches import Outline
 from trimtab.diagnose.replay.tenures import Tenure
+from trimtab.diagnose.replay.timeline import Script
 from trimtab.diagnose.store_source import Span
 from trimtab.files.packing import packed
 from trimtab.spark.runner import Here, Runner, cores_of, results, threads
@@ -152,8 +155,7 @@ def _played(
     """Return the tables of stretches that follow on each other, and what is known behind them."""
     played: list[Played] = []
     now: Replaying | None = None
-    for number in numbers:
-        told = script(place.folder_and_cluster, place.tenure, drawn, number, place.logged)
+    for told in _read_ahead(place, drawn, numbers):
         if now is None:
             now = resumed(told, known)
         else:
@@ -162,3 +164,17 @@ def _played(
         played.append({name: packed(table) for name, table in tables.items()})
     assert now is not None
     return played, now
+
+
+def _read_ahead(place: _Place, drawn: Outline, numbers: Sequence[int]) -> Iterator[Script]:
+    """Yield what happened in each stretch; the next is read while one is decided.
+
+    Most of reading is Arrow's, which needs no Python for it and so leaves it to who decides.
+    """
+    with ThreadPoolExecutor(1) as reader:
+        read = partial(script, place.folder_and_cluster, place.tenure, drawn)
+        coming = reader.submit(read, numbers[0], place.logged)
+        for following in numbers[1:]:
+            told, coming = coming.result(), reader.submit(read, following, place.logged)
+            yield told
+        yield coming.result()
