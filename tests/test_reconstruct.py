@@ -171,10 +171,11 @@ def test_what_is_too_much_for_fine_ticks_gets_coarse_ones(monkeypatch: pytest.Mo
     told = moved_once()
     assert rebuilt(told, MEASURED).grid.tick_s == 0.25
     # 4 bundles for ten minutes.
-    for cells_max, tick_s in ((9599, 1.0), (2399, 5.0), (479, 15.0)):
-        monkeypatch.setattr(cluster, "_CELLS_MAX", cells_max)
+    ticks_s = [tick_s for tick_s, _ in cluster._TICKS]
+    for cells_max, tick_s in ((9599, 1.0), (2399, 5.0), (479, 10.0)):
+        monkeypatch.setattr(cluster, "_TICKS", [(each, cells_max) for each in ticks_s])
         assert rebuilt(told, MEASURED).grid.tick_s == tick_s
-    monkeypatch.setattr(cluster, "_CELLS_MAX", 100)
+    monkeypatch.setattr(cluster, "_TICKS", [(each, 100) for each in ticks_s])
     with pytest.raises(NothingToSimulateError, match=r"found 4 bundles over 0\.2 hours, expected"):
         rebuilt(told, MEASURED)
 
