@@ -92,13 +92,14 @@ class RecordedTraffic:
     def _of_all(self) -> tuple[Floats, Floats]:
         """Return bytes/s in and out, and work, of all bundles, (n_steps,); worked out once."""
         n_steps, n_bundles = self.shape
-        all_bytes = np.zeros(n_steps)
+        arrays = (self.rate_in, self.rate_out, self.work, self.message_bytes)
         some = max(1, _NUMBERS // max(1, n_bundles))
-        for first in range(0, n_steps, some):
-            steps = slice(first, first + some)
-            for rate in (self.rate_in, self.rate_out):
-                all_bytes[steps] += (rate[steps] * self.message_bytes[steps]).sum(axis=1)
-        return all_bytes, np.asarray(self.work.sum(axis=1))
+        parts = [
+            traffic_rows(first, *(array[first : first + some] for array in arrays)).arrays()[-2:]
+            for first in range(0, n_steps, some)
+        ]
+        all_bytes, all_work = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return all_bytes, all_work
 
     def sizes(self, step: int, usual: Floats) -> Floats:
         """Return bytes a message in a step, (n_bundles,)."""

@@ -42,9 +42,9 @@ def relief(
         range(_REASONS.size - 1),
         _REASONS.size - 1,
     )
-    is_source = _REASONS[codes] == Reason.OVERLOADED
-    reasons = tuple(_REASONS[codes].tolist())
-    return _heaviest_first(load, is_source, offload), reasons
+    reasons = _REASONS[codes]
+    is_source = reasons == Reason.OVERLOADED
+    return _heaviest_first(load, is_source, offload), tuple(reasons.tolist())
 
 
 def throughput(load: ClusterLoad) -> Floats:
