@@ -76,7 +76,8 @@ def _text() -> str:
         f'`trimtab rehearse NIGHT "{_EVENT}"` on two cores, on nights of 100 brokers with 10,000 '
         "bundles that `trimtab record` wrote of [bench/rehearsal.toml](../bench/rehearsal.toml), "
         "led by ThresholdShedder with LeastResourceUsageWithWeight.\n"
-        f"In {_EVENTFUL_MIN} minutes it has bundles to unload; the longer night is quiet.\n"
+        f"In {_EVENTFUL_MIN} minutes it has bundles to unload; the longer night is quiet, and is "
+        "simulated in ticks of 10 s, the shorter one of 5.\n"
         "A run is of the night as planned, undisturbed or with one thing changed, by one seed; "
         "what is called safe is tried with nothing changed, and ends with both courses.\n"
     )
