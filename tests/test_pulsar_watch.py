@@ -111,9 +111,14 @@ def cluster() -> Iterator[Cluster]:
 
 
 def is_enough(recording: Path) -> bool:
-    """Return whether rounds were found equal, and what came of them was scored, often enough."""
-    n_equal = sum(each["equal"] is True for each in said(recording, "compared"))
-    return n_equal >= ROUNDS and len(said(recording, "scored")) >= ROUNDS - 2
+    """Return whether rounds were compared, and what came of them was scored, often enough.
+
+    A report that is written as the leader decides or goes on may be looked at before or after:
+    such a round is undecided.  Where many of the first ones are, more of them are watched.
+    """
+    equal = [each["equal"] for each in said(recording, "compared")]
+    is_compared = equal.count(True) >= ROUNDS and equal.count(None) <= len(equal) // 4
+    return is_compared and len(said(recording, "scored")) >= ROUNDS - 2
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +155,6 @@ def test_every_round_is_recomputed_to_the_last_digit(watched: Watched) -> None:
     decidable = [each for each in compared if each["equal"] is not None]
     assert len(decidable) >= ROUNDS
     assert [each for each in decidable if not each["equal"]] == []
-    # A report that is written as the leader decides or goes on may be looked at before or after.
     undecided = [each["why"] for each in compared if each["equal"] is None]
     assert len(undecided) <= len(compared) // 4, undecided
     # There was something to compare: bundles, each with a rate of many digits.
