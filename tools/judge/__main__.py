@@ -54,6 +54,7 @@ PARTS = (
     "placement",
     "patience",
     "aside",
+    "catching_up",
 )
 #: In worlds that nobody tuned on, and by how much worse figures may be there.
 STRANGERS = ("AvgShedder", "Foresee", "Foresee@store%2", "Foresee@store", "Foresee@polled")

@@ -20,9 +20,9 @@ from trimtab.lab.steering.foresight.filters import (
 )
 from trimtab.lab.steering.foresight.growth import grown
 from trimtab.lab.steering.foresight.memory import Memory, Picture, beginning
-from trimtab.lab.steering.foresight.picture import believed, picture
+from trimtab.lab.steering.foresight.picture import believed, caught_up, picture
 from trimtab.lab.steering.foresight.plans import plan
-from trimtab.lab.steering.foresight.settings import Settings
+from trimtab.lab.steering.foresight.settings import Settings, sized
 from trimtab.lab.steering.foresight.trigger import advised, verdict, with_members
 from trimtab.lab.steering.view import Answer, Asked, Command, Prediction, View
 from trimtab.pulsar.model import Flags, Floats
@@ -45,7 +45,7 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
        moves the first are made, and the rest planned again.
     5. What it began it finishes: until the spread is small, smaller surpluses are repaired, too.
     """
-    windows = settings.windows
+    windows, settings = settings.windows, sized(settings, int(view.is_there.sum()))
     memory = beginning(view, windows) if memory is None else grown(memory, view, windows)
     memory = _after(memory, view, settings)
     known = believed(memory, view.windows, settings)
@@ -56,6 +56,8 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
     advice = advised(memory.picture, memory.mood, view)
     if not judged.plans:
         return Answer((), (), judged.reason, advice, levels), memory
+    if settings.catching_up:
+        memory = replace(memory, picture=caught_up(memory, view))
     found = plan(memory, view, judged, settings)
     commands = _commands(memory.picture, found.moves)
     predictions = _predictions(known, memory.picture, found.moves)

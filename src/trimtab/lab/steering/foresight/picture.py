@@ -17,11 +17,14 @@ from trimtab.lab.steering.foresight.filters import network_usage, robust_others
 from trimtab.lab.steering.foresight.large import too_large
 from trimtab.lab.steering.foresight.memory import Memory, Picture
 from trimtab.lab.steering.foresight.settings import Settings
-from trimtab.pulsar.model import Flags, Floats, Ints
+from trimtab.lab.steering.view import View
+from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 
 # s since a broker came for which it is taken to be at rest until it says otherwise.
 _YOUNG_S = 900.0
 _HALVINGS = 40
+# Points by which both of the last minutes contradict a level that lags behind.
+_LAGS, _LAGS_MAX = 2.0, 10.0
 
 
 def believed(memory: Memory, windows: Windows, settings: Settings) -> Knowledge:
@@ -58,6 +61,28 @@ def picture(memory: Memory, known: Knowledge, settings: Settings) -> Picture:
     points = speed[np.maximum(owner, 0)] * cost
     large = too_large(now.movable_usage, points, owner, was, settings.outer)
     return replace(now, is_too_large=large)
+
+
+def caught_up(memory: Memory, view: View) -> Picture:
+    """Return the picture with levels that lag behind as near as the last two minutes say.
+
+    Where both contradict the filtered level in one direction, it is off by the lesser of the two.
+    Nothing is said of brokers that bundles came to or left in that time, and what is far off is
+    a burst.
+    """
+    picture, looks = memory.picture, memory.excursions
+    (before,) = np.nonzero(looks.time_s <= view.time_s - MINUTE_S)
+    if before.size == 0:
+        return picture
+    count, last = max(1, round(MINUTE_S / view.windows.host_s)), int(before[-1]) + 1
+    newest = looks.usage[-count:].mean(axis=0) - picture.levels
+    former = looks.usage[max(0, last - count) : last].mean(axis=0) - picture.levels
+    settled_s = memory.known.brokers.touched_s + view.windows.settled_s
+    is_sound = (settled_s < view.time_s - 2 * MINUTE_S) & (picture.beyond < 1.0)
+    lesser = np.where(np.abs(newest) < np.abs(former), newest, former)
+    lags = is_sound & (np.sign(newest) == np.sign(former))
+    lags &= (np.abs(lesser) > _LAGS) & (np.abs(lesser) <= _LAGS_MAX)
+    return replace(picture, usage=picture.usage + np.where(lags, lesser, 0.0)[:, None])
 
 
 def _cpu(memory: Memory, known: Knowledge, settings: Settings) -> Column:

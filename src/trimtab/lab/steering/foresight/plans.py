@@ -18,8 +18,6 @@ from trimtab.pulsar.model import Flags
 _GAIN, _GAIN_EACH = 1.5, 0.4
 # Bundles from which a plan is searched for in fewer positions, and for one inner band alone.
 _LARGE, _POSITIONS_LARGE = 20_000, 5
-# Brokers beyond which nobody is left near the edge of the band: the extremes of many are far apart.
-_FEW = 16
 # s for which a bundle that was moved stays.
 _STAYS_S = 300.0
 # Messages/s in and out below which a bundle is not worth a move.
@@ -40,8 +38,7 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     picture = memory.picture
     outer = settings.episode_outer if verdict.goes_on else settings.outer
     inner = settings.inner if settings.two_bands else outer
-    wider = settings.lenient if np.count_nonzero(memory.is_there) <= _FEW else inner
-    inners = {min(each, outer) for each in (inner, wider)}
+    inners = {min(each, outer) for each in (inner, max(inner, settings.lenient))}
     question = _question(memory, view, verdict, settings)
     levels = picture.levels[question.is_counted]
     if levels.size < 2:

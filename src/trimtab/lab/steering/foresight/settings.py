@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+# Brokers from which on they are many.
+_MANY = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +18,16 @@ class Settings:
     evidence: float = 6.0
     #: Widths of the bands: who is outside the outer one is brought inside the inner one.
     outer: float = 13.0
-    inner: float = 9.0
+    inner: float = 7.0
     #: A wider inner band that is taken where it needs fewer moves.
     lenient: float = 12.0
     #: Points of spread at which an episode is over, and the outer width while it is open.
     episode: float = 12.0
     episode_outer: float = 12.0
+    #: Share of these widths that is allowed to many brokers.
+    many: float = 0.85
     #: s after a plan before the next.
-    settle_s: float = 175.0
+    settle_s: float = 140.0
     #: Windows of which the traffic of a bundle is a robust mean.
     windows: int = 6
     #: Of a plan with more moves than this, this share is carried out first.
@@ -43,3 +48,23 @@ class Settings:
     placement: bool = True
     patience: bool = True
     aside: bool = True
+    catching_up: bool = True
+
+
+def sized(settings: Settings, n_brokers: int) -> Settings:
+    """Return the settings for a cluster of so many brokers.
+
+    The extremes of many are far apart, so their bands are narrower, and nobody is left near the
+    edge.
+    """
+    if n_brokers < _MANY:
+        return settings
+    many = settings.many
+    return replace(
+        settings,
+        outer=many * settings.outer,
+        inner=many * settings.inner,
+        lenient=many * settings.inner,
+        episode=many * settings.episode,
+        episode_outer=many * settings.episode_outer,
+    )
