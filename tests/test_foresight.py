@@ -8,6 +8,7 @@ import pytest
 from trimtab.lab.steering.foresight.excursions import young
 from trimtab.lab.steering.foresight.filters import robust_rates
 from trimtab.lab.steering.foresight.memory import Excursions
+from trimtab.lab.steering.foresight.picture import lag
 from trimtab.pulsar.model import Floats
 
 FILTERED_S = 180.0
@@ -60,6 +61,40 @@ def test_bundles_with_few_windows_have_their_median() -> None:
     values = np.concatenate((np.zeros((3, 1, 1)), rates(10, 12, 50)))
 
     assert robust_rates(values, np.array([3]))[0, 0] == 12.0
+
+
+# ------------------------------------------------------------------ levels
+
+
+@pytest.mark.parametrize(
+    ("former", "newest", "behind"),
+    [
+        (5, 8, 5),
+        (8, 5, 5),
+        (-9, -4, -4),
+        (30, 10, 10),
+        (5, -5, 0),
+        (2, 6, 0),
+        (11, 12, 0),
+        (np.nan, 6, 0),
+        (6, np.nan, 0),
+    ],
+    ids=[
+        "rising",
+        "falling back",
+        "below",
+        "one far off",
+        "to and fro",
+        "noise",
+        "a burst",
+        "one minute known",
+        "nothing new",
+    ],
+)
+def test_a_level_lags_by_the_lesser_of_two_minutes(
+    former: float, newest: float, behind: float
+) -> None:
+    assert lag(np.array([former]), np.array([newest])).tolist() == [behind]
 
 
 # ------------------------------------------------------------------ bursts

@@ -79,10 +79,28 @@ def caught_up(memory: Memory, view: View) -> Picture:
     former = looks.usage[max(0, last - count) : last].mean(axis=0) - picture.levels
     settled_s = memory.known.brokers.touched_s + view.windows.settled_s
     is_sound = (settled_s < view.time_s - 2 * MINUTE_S) & (picture.beyond < 1.0)
+    usage, who = picture.usage.copy(), np.flatnonzero(is_sound)
+    fullest = np.nan_to_num(picture.movable_usage[who]).argmax(axis=1)
+    usage[who, fullest] += lag(former[who], newest[who])
+    return replace(picture, usage=usage)
+
+
+def lag(former: Floats, newest: Floats) -> Floats:
+    """Return the points by which levels lag behind two minutes, one after the other.
+
+    Both have to contradict the level in one direction, and the lesser of the two counts.
+
+    Args:
+        former: points that a minute is above the level.
+        newest: points that the next one is.
+
+    Properties:
+        Noise is no lag, and what is far off is a burst: both give 0, as does what is not known.
+    """
     lesser = np.where(np.abs(newest) < np.abs(former), newest, former)
-    lags = is_sound & (np.sign(newest) == np.sign(former))
-    lags &= (np.abs(lesser) > _LAGS) & (np.abs(lesser) <= _LAGS_MAX)
-    return replace(picture, usage=picture.usage + np.where(lags, lesser, 0.0)[:, None])
+    is_lag = np.sign(newest) == np.sign(former)
+    is_lag &= (np.abs(lesser) > _LAGS) & (np.abs(lesser) <= _LAGS_MAX)
+    return np.where(is_lag, lesser, 0.0)
 
 
 def _cpu(memory: Memory, known: Knowledge, settings: Settings) -> Column:
