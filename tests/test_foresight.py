@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from trimtab.lab.costs import Windows, nothing_known
+from trimtab.lab.costs.knowledge import with_brokers
 from trimtab.lab.steering.foresight.excursions import young
-from trimtab.lab.steering.foresight.filters import robust_rates
+from trimtab.lab.steering.foresight.filters import robust_rates, with_full
 from trimtab.lab.steering.foresight.memory import Excursions
 from trimtab.lab.steering.foresight.picture import lag
 from trimtab.pulsar.model import Floats
@@ -94,7 +98,25 @@ def test_bundles_with_few_windows_have_their_median() -> None:
 def test_a_level_lags_by_the_lesser_of_two_minutes(
     former: float, newest: float, behind: float
 ) -> None:
-    assert lag(np.array([former]), np.array([newest])).tolist() == [behind]
+    assert lag(*map(np.atleast_1d, (former, newest, 10.0))).tolist() == [behind]
+
+
+def test_a_broker_that_was_full_is_unsure_once_bundles_have_left_it() -> None:
+    brokers = ("touched", "untouched", "seen since", "never full", "full long ago")
+    usage = np.array([[40, 40, 40, 40, 98], [99, 99, 99, 60, 50]], np.float64)
+    times_s, none = np.array((100.0, 900.0)), np.full(5, np.nan)
+    looks = Excursions(usage, times_s, none, np.zeros(5, np.bool_), np.empty((0, 4)))
+    known = replace(nothing_known(brokers, ()), time_s=1000.0)
+    known = with_brokers(
+        known,
+        level_variance=np.full(5, 4.0),
+        touched_s=np.array((950.0, -np.inf, 700.0, 950.0, 950.0)),
+        written_s=np.full(5, 980.0),
+    )
+
+    unsure = with_full(known, looks, Windows(60.0, 60.0)).brokers.level_variance > 4.0
+
+    assert unsure.tolist() == [True, False, False, False, False]
 
 
 # ------------------------------------------------------------------ bursts

@@ -13,6 +13,7 @@ from trimtab.lab.frontier import Moves
 from trimtab.lab.steering.foresight.calm import calm
 from trimtab.lab.steering.foresight.excursions import with_excursions
 from trimtab.lab.steering.foresight.filters import (
+    with_full,
     with_network,
     with_others,
     with_rates,
@@ -79,7 +80,8 @@ def _after(memory: Memory, view: View, settings: Settings) -> Memory:
     memory = with_members(memory, view)
     is_repeated = _is_repeated(memory, view)
     look = replace(view.look, cpu=np.where(is_repeated, 0.0, view.look.cpu))
-    memory = replace(memory, known=learned(memory.known, look, view.windows))
+    known = learned(memory.known, look, view.windows)
+    memory = replace(memory, known=with_full(known, memory.excursions, view.windows))
     memory = with_rates(with_others(memory, view), view, memory.known)
     newest_s = memory.newest_s.copy()
     newest_s[view.look.broker[~is_repeated]] = view.time_s

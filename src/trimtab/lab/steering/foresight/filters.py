@@ -9,8 +9,9 @@ import numpy as np
 from trimtab.lab.costs import Knowledge, Windows
 from trimtab.lab.costs.collect import forgotten
 from trimtab.lab.costs.knowledge import with_brokers, with_bundles
+from trimtab.lab.costs.level import FULL
 from trimtab.lab.costs.predict import carried
-from trimtab.lab.steering.foresight.memory import SHARES_BEFORE, Memory, Network
+from trimtab.lab.steering.foresight.memory import SHARES_BEFORE, Excursions, Memory, Network
 from trimtab.lab.steering.view import View
 from trimtab.pulsar.model import Floats, Ints
 
@@ -23,6 +24,9 @@ _BEFORE = 1.0
 _MIB = 1024.0 * 1024.0
 # Windows agree that are apart by less than this share of what they differ by from those before.
 _AGREE = 0.5
+# Variance of the level of a broker that was full as bundles left it, points squared, and s after
+# which it has been full for the last time.
+_HIDDEN, _FULL_S = 900.0, 300.0
 # Windows without a word after which a bundle is taken to be as it was.
 _SILENT = 1.25
 
@@ -105,6 +109,20 @@ def robust_others(memory: Memory) -> Floats:
     if measured.size:
         others[measured] = np.nanmedian(memory.others[:, measured], axis=0)
     return others
+
+
+def with_full(known: Knowledge, looks: Excursions, windows: Windows) -> Knowledge:
+    """Return what is known with levels of brokers that were full as unsure as they are.
+
+    What a full broker would use is not to be seen: once bundles have left it the first whole
+    window is believed, however far off it is.
+    """
+    b = known.brokers
+    recent = looks.usage[looks.time_s > known.time_s - _FULL_S]
+    is_touched = b.written_s <= b.touched_s + windows.settled_s
+    is_hidden = (recent >= FULL).any(axis=0) & is_touched
+    variance = np.where(is_hidden, np.maximum(b.level_variance, _HIDDEN), b.level_variance)
+    return with_brokers(known, level_variance=variance)
 
 
 def with_silence(memory: Memory, windows: Windows, waits: Ints) -> Knowledge:

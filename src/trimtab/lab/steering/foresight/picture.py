@@ -23,8 +23,9 @@ from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 # s since a broker came for which it is taken to be at rest until it says otherwise.
 _YOUNG_S = 900.0
 _HALVINGS = 40
-# Points by which both of the last minutes contradict a level that lags behind.
-_LAGS, _LAGS_MAX = 2.0, 10.0
+# Points by which both of the last minutes contradict a level that lags behind, and at most; and at
+# most where traffic has changed.
+_LAGS, _LAGS_MAX, _STEP_MAX = 2.0, 10.0, 20.0
 
 
 def believed(memory: Memory, windows: Windows, settings: Settings) -> Knowledge:
@@ -68,7 +69,7 @@ def caught_up(memory: Memory, view: View) -> Picture:
 
     Where both contradict the filtered level in one direction, it is off by the lesser of the two.
     Nothing is said of brokers that bundles came to or left in that time, and what is far off is
-    a burst.
+    a burst, the sooner if traffic is not what it is by.
     """
     picture, looks = memory.picture, memory.excursions
     (before,) = np.nonzero(looks.time_s <= view.time_s - MINUTE_S)
@@ -81,11 +82,12 @@ def caught_up(memory: Memory, view: View) -> Picture:
     is_sound = (settled_s < view.time_s - 2 * MINUTE_S) & (picture.beyond < 1.0)
     usage, who = picture.usage.copy(), np.flatnonzero(is_sound)
     fullest = np.nan_to_num(picture.movable_usage[who]).argmax(axis=1)
-    usage[who, fullest] += lag(former[who], newest[who])
+    most = np.where(looks.by_traffic[who], _STEP_MAX, _LAGS_MAX)
+    usage[who, fullest] += lag(former[who], newest[who], most)
     return replace(picture, usage=usage)
 
 
-def lag(former: Floats, newest: Floats) -> Floats:
+def lag(former: Floats, newest: Floats, most: Floats) -> Floats:
     """Return the points by which levels lag behind two minutes, one after the other.
 
     Both have to contradict the level in one direction, and the lesser of the two counts.
@@ -93,13 +95,14 @@ def lag(former: Floats, newest: Floats) -> Floats:
     Args:
         former: points that a minute is above the level.
         newest: points that the next one is.
+        most: points beyond which it is no lag.
 
     Properties:
         Noise is no lag, and what is far off is a burst: both give 0, as does what is not known.
     """
     lesser = np.where(np.abs(newest) < np.abs(former), newest, former)
     is_lag = np.sign(newest) == np.sign(former)
-    is_lag &= (np.abs(lesser) > _LAGS) & (np.abs(lesser) <= _LAGS_MAX)
+    is_lag &= (np.abs(lesser) > _LAGS) & (np.abs(lesser) <= most)
     return np.where(is_lag, lesser, 0.0)
 
 
