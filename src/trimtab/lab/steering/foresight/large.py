@@ -8,7 +8,7 @@ from trimtab.pulsar.model import Flags, Floats, Ints
 
 # Share of the band by which a broker that one bundle fills may stand above the mean of the others.
 # And that down to which a bundle that was too large stays so.
-_ASIDE, _STAYS = 1.6, 0.75
+_ASIDE, _STAYS = 1.25, 0.6
 # Percent from which a broker may be full, noise of counters taken off; and by how much more than is
 # seen a bundle may be taken to cost there.
 _FULL, _HIDDEN_MAX = 88.0, 2.0
