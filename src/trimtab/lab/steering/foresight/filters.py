@@ -24,8 +24,8 @@ _BEFORE = 1.0
 _MIB = 1024.0 * 1024.0
 # Windows agree that are apart by less than this share of what they differ by from those before.
 _AGREE = 0.5
-# Variance of the level of a broker that was full as bundles left it, points squared, and s after
-# which it has been full for the last time.
+# Variance of the level of a broker that was full as bundles left it, points squared, and for how
+# many s it counts that a look showed it full.
 _HIDDEN, _FULL_S = 900.0, 300.0
 # Windows without a word after which a bundle is taken to be as it was.
 _SILENT = 1.25

@@ -68,8 +68,8 @@ def caught_up(memory: Memory, view: View) -> Picture:
     """Return the picture with levels that lag behind as near as the last two minutes say.
 
     Where both contradict the filtered level in one direction, it is off by the lesser of the two.
-    Nothing is said of brokers that bundles came to or left in that time, and what is far off is
-    a burst, the sooner if traffic is not what it is by.
+    Brokers that bundles came to or left in that time stay as they are, as do those that are so far
+    off that it may be a burst: beyond 10 points, or 20 where their traffic has changed.
     """
     picture, looks = memory.picture, memory.excursions
     (before,) = np.nonzero(looks.time_s <= view.time_s - MINUTE_S)
