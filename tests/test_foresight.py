@@ -88,7 +88,7 @@ def test_bundles_with_few_windows_have_their_median() -> None:
         "falling back",
         "below",
         "one far off",
-        "to and fro",
+        "up and down",
         "noise",
         "a burst",
         "one minute known",
