@@ -20,7 +20,7 @@ from trimtab.lab.costs import (
     priced,
 )
 from trimtab.lab.costs.arrays import VERSION, among, arrays, knowledge
-from trimtab.lab.costs.knowledge import WANDERING
+from trimtab.lab.costs.knowledge import SLOWNESS_BEFORE, WANDERING
 from trimtab.lab.costs.predict import drift_variance, level_now, unmoved
 from trimtab.pulsar.model import Floats
 from trimtab.trials.costs.state import read_state, write_state
@@ -232,14 +232,20 @@ def test_a_window_that_is_far_off_moves_the_level_less_than_its_share() -> None:
     assert moves[0] < moves[1] == pytest.approx(2.0 * moves[0], rel=0.05)
 
 
-def test_a_saturated_broker_teaches_no_costs() -> None:
-    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.3)
-    known = nothing_known(["a", "b", "c", "d"], [f"{i}" for i in range(_N * _EACH)])
-    for minute in range(1, 30):
-        look = dataclasses.replace(cluster.look(minute), cpu=np.full(_N, 100.0))
-        known = learned(known, look, _WINDOWS)
-    assert not known.brokers.blocks.any()
-    assert not known.brokers.open.any()
+def test_a_saturated_broker_whose_traffic_explains_more_teaches_nothing() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.6)
+    known = _after(cluster, 60)
+    full = known
+    for minute in range(61, 75):
+        look = cluster.look(minute)
+        cpu = np.full(_N, np.nan)
+        cpu[0] = 100.0
+        # It passes nine times as much as a broker could that costs as much as the others.
+        counts = np.where(look.report[:, None] == 0, 50.0 * look.counts, look.counts)
+        cpu[1:] = look.cpu[1:]
+        full = learned(full, dataclasses.replace(look, cpu=cpu, counts=counts), _WINDOWS)
+    assert full.brokers.slowness[0] == pytest.approx(known.brokers.slowness[0], abs=0.05)
+    assert full.shared[0] == pytest.approx(known.shared[0], abs=0.1)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -319,3 +325,41 @@ def test_new_names_keep_what_is_known_of_the_old_ones() -> None:
     assert wider.brokers.level[1] == known.brokers.level[2]
     assert np.isnan(wider.brokers.level[0])
     assert wider.broker_names[wider.bundles.owner[0]] == f"broker-{7 % _N}"
+
+
+def test_brokers_that_carry_nothing_are_no_more_alike_than_they_were_taken_to_be() -> None:
+    cluster = _Cluster(0.01, _rest(4.0, 6.0, 3.0, 5.0), swing=0.1, noise=0.3)
+    known = _after(cluster, 400)
+    # A share of it is what one broker more would have said.
+    assert known.alike_variance[0] > 0.25 * SLOWNESS_BEFORE**2
+
+
+def test_a_first_step_in_the_traffic_tells_who_is_slow() -> None:
+    speed = np.array([1.5, 1.0, 1.0, 0.6])
+    known = _stepped(speed, 3.0)
+    slowness = known.brokers.slowness - known.brokers.slowness[1]
+    assert slowness[0] > 0.25
+    assert slowness[3] < -0.25
+    assert (known.brokers.doubts == 0.0).all()
+
+
+def test_who_is_full_is_at_least_as_slow_as_what_passes_says() -> None:
+    # One is asked for more than it can do, and passes as much as it can.
+    known = _stepped(np.array([1.6, 1.0, 1.0, 1.0]), 6.5)
+    assert known.brokers.slowness[0] > known.brokers.slowness[1] + 0.3
+
+
+def _stepped(speed: Floats, krate: float) -> Knowledge:
+    """Return what is known four minutes after the traffic begins, of brokers that rested before."""
+    cluster = _Cluster(1.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.0)
+    names = [f"broker-{i}" for i in range(_N)], [f"bundle-{i}" for i in range(_N * _EACH)]
+    known, noise = nothing_known(*names), np.random.default_rng(5)
+    for minute in range(1, 25):
+        wanted = cluster.base * (krate if minute > 20 else 0.01)
+        cpu = 4.0 + speed * np.bincount(cluster.owner, wanted, _N)
+        passed = 100.0 / np.maximum(cpu, 100.0)
+        cpu = np.minimum(cpu + 0.3 * noise.standard_normal(_N), 100.0)
+        moves = cluster.owners.moved(minute, (), ())
+        look = cluster.owners.look(minute, moves, wanted * passed[cluster.owner], cpu)
+        known = learned(known, look, _WINDOWS)
+    return known

@@ -7,7 +7,6 @@ import numpy as np
 from trimtab.lab.steering.foresight.large import too_large
 from trimtab.pulsar.model import Flags, Floats
 
-WIDTH = 13.0
 NONE = np.zeros(4, np.bool_)
 
 
@@ -16,7 +15,7 @@ def large(
 ) -> list[int]:
     """Return the positions of bundles that are too large; they take nothing of the network."""
     usage, points = (_cpu_alone(values) for values in (levels, cpu))
-    return np.flatnonzero(too_large(usage, points, np.array(owner), was, WIDTH)).tolist()
+    return np.flatnonzero(too_large(usage, points, np.array(owner), was)).tolist()
 
 
 def _cpu_alone(values: tuple[float, ...]) -> Floats:

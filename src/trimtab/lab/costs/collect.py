@@ -20,7 +20,7 @@ from trimtab.lab.costs.knowledge import (
     Knowledge,
     with_brokers,
 )
-from trimtab.lab.costs.level import FULL, Filtered, Sample
+from trimtab.lab.costs.level import Filtered, Sample
 from trimtab.lab.costs.load import BESIDE
 from trimtab.lab.costs.look import Windows
 from trimtab.lab.costs.predict import level_now
@@ -46,7 +46,7 @@ def collected(
 ) -> Knowledge:
     """Return what is known with sound windows in the open blocks, closed where it is time."""
     b, who = known.brokers, filtered.broker
-    usable = ~filtered.is_doubted & (sample.cpu[rows] < FULL)
+    usable = ~filtered.is_doubted
     written_s = sample.written_s[rows]
     age_s = np.maximum(written_s - b.started_s[who], 0.0)
     young = _YOUNG_POINTS * b.by_cores[who] / CORES * np.exp(-age_s / _YOUNG_S)
@@ -84,9 +84,12 @@ def forgotten(known: Knowledge, jumps: Ints) -> Knowledge:
     blocks, sums = b.blocks.copy(), b.open.copy()
     before, weight = b.slowness_before.copy(), b.weight_before.copy()
     blocks[who], sums[who] = 0.0, 0.0
-    before[who] = b.slowness[who]
-    variance = known.own_covariance[who, 0, 0]
-    weight[who] = np.minimum(1.0 / np.maximum(variance, 1e-6), _WEIGHT_MAX)
+    # What brokers are alike in is taken beforehand anew, and counts once.
+    alike = 1.0 / known.alike_variance[0]
+    total = 1.0 / np.maximum(known.own_covariance[who, 0, 0], 1e-6)
+    weight[who] = np.clip(total - alike, 0.0, _WEIGHT_MAX)
+    pulled = b.slowness[who] * total - known.alike_mean[0] * alike
+    before[who] = pulled / np.maximum(total - alike, 1e-6)
     return with_brokers(
         known, blocks=blocks, open=sums, slowness_before=before, weight_before=weight
     )

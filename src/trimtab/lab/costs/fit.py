@@ -25,6 +25,7 @@ from trimtab.lab.costs.knowledge import (
     Knowledge,
     shared_before,
 )
+from trimtab.lab.costs.look import FULL
 from trimtab.pulsar.model import Floats
 
 # Steps from one look to the next; the last fit is where they begin.
@@ -128,9 +129,9 @@ def _before(known: Knowledge) -> _Before:
     """Return what is taken before there is any block: brokers are like each other."""
     brokers = known.brokers
     mean, covariance = shared_before()
-    off = np.stack((brokers.slowness, brokers.rest), axis=1) - known.alike_mean
-    z2 = off**2 / known.alike_variance
-    weight = (_FREEDOM + 1.0) / (_FREEDOM + z2) / known.alike_variance
+    own = np.stack((brokers.slowness, brokers.rest), axis=1)
+    square = (own - known.alike_mean) ** 2 + _own_variance(known)
+    weight = (_FREEDOM + 1.0) / (_FREEDOM + square / known.alike_variance) / known.alike_variance
     own = np.broadcast_to(known.alike_mean, weight.shape).copy()
     remembered = brokers.weight_before
     own[:, 0] = weight[:, 0] * own[:, 0] + remembered * brokers.slowness_before
@@ -147,9 +148,7 @@ def _alike(known: Knowledge) -> Knowledge:
     brokers = known.brokers
     has = (brokers.blocks[:, :, COUNT] > 0).any(axis=1)
     own = np.stack((brokers.slowness, brokers.rest), axis=1)[has]
-    variance = np.stack((known.own_covariance[has, 0, 0], known.own_covariance[has, 1, 1]), axis=1)
-    following = known.following[has]
-    variance += np.einsum("bis,st,bit->bi", following, known.covariance, following)
+    variance = _own_variance(known)[has]
     start = np.array((0.0, REST_BEFORE[0])), np.array((SLOWNESS_BEFORE, REST_BEFORE[1])) ** 2
     square = (own - known.alike_mean) ** 2 + variance
     weight = (_FREEDOM + 1.0) / (_FREEDOM + square / known.alike_variance)
@@ -161,6 +160,13 @@ def _alike(known: Knowledge) -> Knowledge:
     # The scale of all brokers is in the shared costs.
     mean[0] = 0.0
     return dataclasses.replace(known, alike_mean=mean, alike_variance=spread)
+
+
+def _own_variance(known: Knowledge) -> Floats:
+    """Return the variance of brokers' slowness and rest, (n_brokers, 2)."""
+    by_itself = np.stack((known.own_covariance[:, 0, 0], known.own_covariance[:, 1, 1]), axis=1)
+    by_shared = np.einsum("bis,st,bit->bi", known.following, known.covariance, known.following)
+    return np.asarray(by_itself + by_shared)
 
 
 def _slopes(known: Knowledge, blocks: Floats, shared: Floats, own: Floats) -> _Slopes:
@@ -187,7 +193,9 @@ def _weights(blocks: Floats, slopes: _Slopes, time_s: float) -> Floats:
     age_s = np.maximum(time_s - blocks[:, :, TIME], 0.0)
     z2 = slopes.missed**2 / slopes.variance
     weight = (_FREEDOM + 1.0) / (_FREEDOM + z2) / slopes.variance * np.exp(-age_s / _MEMORY_S)
-    return np.where(blocks[:, :, COUNT] > 0, weight, 0.0)
+    # Who is full says that its traffic costs at least so much: more would not be to be seen.
+    is_bound = (blocks[:, :, CPU] >= FULL) & (slopes.missed < 0.0)
+    return np.where((blocks[:, :, COUNT] > 0) & ~is_bound, weight, 0.0)
 
 
 def _curvature(slopes: _Slopes, weight: Floats, before: _Before) -> tuple[Floats, Floats, Floats]:

@@ -20,9 +20,9 @@ from trimtab.lab.costs.knowledge import (
     with_brokers,
     with_bundles,
 )
-from trimtab.lab.costs.level import FULL, Filtered, Sample, compared, levelled, usable, verified
+from trimtab.lab.costs.level import Filtered, Sample, compared, levelled, usable, verified
 from trimtab.lab.costs.load import BESIDE, costs, load
-from trimtab.lab.costs.look import Look, Windows, has_measured
+from trimtab.lab.costs.look import FULL, Look, Windows, has_measured
 from trimtab.lab.costs.predict import predicted
 from trimtab.lab.costs.resize import resized
 from trimtab.pulsar.model import Flags, Floats, Ints

@@ -9,14 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from trimtab.lab.costs.arithmetic import put
-from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.knowledge import WANDERING, Knowledge, with_brokers
-from trimtab.lab.costs.load import costs
-from trimtab.lab.costs.look import Windows, has_measured
+from trimtab.lab.costs.look import FULL, Windows, has_measured
+from trimtab.lab.costs.usage import change_variance, usage
 from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 
-#: Percent from which a CPU only says that it is full.
-FULL = 97.0
 # Minutes beyond which a level that nobody tells of is not less sure any more: what a host does
 # beside its traffic comes and goes in that time, and who gates reports and says nothing is near
 # what it said.
@@ -95,11 +92,14 @@ def compared(known: Knowledge, sample: Sample, rows: Ints, windows: Windows) -> 
     own = sample.cpu[rows] - np.nan_to_num(sample.others[rows])
     is_first = np.isnan(b.level[who])
     is_settled = sample.written_s[rows] > b.touched_s[who] + windows.settled_s
-    step = explained(known, who, load) - explained(known, who, b.level_load[who])
+    then, now = usage(known, who, b.level_load[who]), usage(known, who, load)
+    step = now.cpu - then.cpu
     missed = np.where(is_first, 0.0, own - b.level[who] - step)
     mixed = np.where(is_settled, 0.0, (_MIXED * np.where(is_first, own, step)) ** 2)
     wandered = wandering(sample.written_s[rows] - b.written_s[who])
-    variance = np.where(is_first, 1e4, b.level_variance[who] + wandered)
+    # What traffic costs that has changed by much is as unsure as costs are.
+    stepped = change_variance(known, who, then, now)
+    variance = np.where(is_first, 1e4, b.level_variance[who] + wandered + stepped)
     variance = variance + b.window_variance[who] + mixed
     limit = np.maximum(_DOUBTED_MIN, _DOUBTED * np.sqrt(variance))
     is_doubted = np.abs(missed) > limit
@@ -161,13 +161,6 @@ def verified(known: Knowledge, filtered: Filtered) -> Knowledge:
     missed = known.missed + np.array((float((weight * square).sum()), float(weight.sum())))
     known = with_brokers(known, unverified=put(known.brokers.unverified, who, np.zeros(who.size)))
     return dataclasses.replace(known, missed=missed)
-
-
-def explained(known: Knowledge, broker: Ints, load: Floats) -> Floats:
-    """Return the points of CPU that a load takes on some brokers, (n,)."""
-    speed = known.brokers.by_cores[broker] * np.exp(known.brokers.slowness[broker])
-    work = speed * np.maximum(load @ costs(known), 0.0)
-    return curved(work, float(known.shared[-1])).cpu
 
 
 def _window_variance(variances: Floats, filtered: Filtered) -> Floats:

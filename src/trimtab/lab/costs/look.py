@@ -13,6 +13,8 @@ COUNTS = ("rate_in", "rate_out", "bytes_in", "bytes_out", "topics", "producers",
 
 #: Percent of CPU below which a broker has not measured any yet: no process takes that little.
 MEASURED_MIN = 0.01
+#: Percent from which a CPU only says that it is full.
+FULL = 97.0
 # s that a burst lasts, about, and s of a quiet stretch.
 _BURST_S, _BLOCK_S = 140.0, 300.0
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.costs.arithmetic import half_width
-from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.costs.knowledge import LAGS, LEVEL_STEP_S, Knowledge
 from trimtab.lab.costs.level import wandering
-from trimtab.lab.costs.load import BESIDE, costs, load
+from trimtab.lab.costs.load import costs, load
+from trimtab.lab.costs.usage import change_variance, usage
 from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 
 # Share of the variance of windows that lasts for more than one, so that no mean takes it away.
@@ -66,24 +66,23 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     sign = (to == brokers[:, None]).astype(np.float64) - (source == brokers[:, None])
     now = carried(known)[brokers]
     then = now + sign @ moved
-    first, last = _usage(known, brokers, now), _usage(known, brokers, then)
-    slopes = [end - begin for begin, end in zip(first[1:], last[1:], strict=True)]
-    speed = last[3] * known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
+    first, last = usage(known, brokers, now), usage(known, brokers, then)
+    speed = last.by_work * known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
     work, moves = moved @ costs(known), np.abs(sign)
     each = work**2 * own_variance(known)[bundle]
     # What a bundle was measured to cost does not depend on what all bundles are taken to.
     untold = (moves @ (work * known.bundles.untold[bundle])) / np.maximum(moves @ work, 1e-9)
-    costs_variance = untold * _variance(known, brokers, slopes[0], slopes[1])
-    change_variance = costs_variance + speed**2 * (moves @ each)
+    costs_variance = untold * change_variance(known, brokers, first, last)
+    of_change = costs_variance + speed**2 * (moves @ each)
     before, variance = _left_alone(known, brokers, horizon_s)
-    after = before + (last[0] - first[0])
+    after = before + (last.cpu - first.cpu)
     drift = drift_variance(known, horizon_s)
-    variance = variance + change_variance + drift
+    variance = variance + of_change + drift
     return Predictions(
         broker=brokers,
         before=before,
         after=np.clip(after, 0.0, 100.0),
-        change_deviation=np.sqrt(change_variance),
+        change_deviation=np.sqrt(of_change),
         deviation=np.sqrt(variance),
         drift_variance=drift,
     )
@@ -108,7 +107,7 @@ def carried(known: Knowledge) -> Floats:
 
 def traffic_cpu(known: Knowledge) -> Floats:
     """Return what the traffic of brokers takes of their CPU, (n_brokers,) points."""
-    return _usage(known, np.arange(len(known.broker_names)), carried(known))[0]
+    return usage(known, np.arange(len(known.broker_names)), carried(known)).cpu
 
 
 def relief(known: Knowledge) -> Floats:
@@ -135,15 +134,15 @@ def own_variance(known: Knowledge) -> Floats:
 
 def by_work(known: Knowledge) -> Floats:
     """Return the points of CPU that a further point of work takes on each broker, (n_brokers,)."""
-    slope = _usage(known, np.arange(len(known.broker_names)), carried(known))[3]
+    slope = usage(known, np.arange(len(known.broker_names)), carried(known)).by_work
     return slope * known.brokers.by_cores * np.exp(known.brokers.slowness)
 
 
 def level_now(known: Knowledge) -> Floats:
     """Return the usage of brokers, (n_brokers,) percent: measured, and moved on with traffic."""
     everyone = np.arange(len(known.broker_names))
-    then = _usage(known, everyone, known.brokers.level_load)[0]
-    now = _usage(known, everyone, carried(known))[0]
+    then = usage(known, everyone, known.brokers.level_load).cpu
+    now = usage(known, everyone, carried(known)).cpu
     others = np.nan_to_num(known.brokers.others)
     return np.clip(known.brokers.level + others + now - then, 0.0, 100.0)
 
@@ -182,25 +181,3 @@ def _left_alone(known: Knowledge, brokers: Ints, horizon_s: float) -> tuple[Floa
     passing, passing_variance = left * doubt, left * (1.0 - left) * doubt**2
     level = level_now(known)[brokers] + passing
     return level, level_variance(known, brokers) + passing_variance
-
-
-def _usage(known: Knowledge, brokers: Ints, of: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return what a load takes: points, slopes by the shared costs and by the slowness, by work."""
-    speed = known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
-    parts = of * costs(known) * speed[:, None]
-    work, by_traffic = np.maximum(parts.sum(axis=1), 0.0), parts[:, :BESIDE]
-    # What bundles take beside it goes with what all of their traffic costs.
-    total = by_traffic.sum(axis=1)
-    beside = np.divide(work, total, out=np.ones_like(work), where=total > 0)
-    parts = by_traffic * beside[:, None]
-    curve = curved(work, float(known.shared[-1]))
-    shared = np.column_stack((curve.slope[:, None] * parts, curve.by_exponent))
-    return curve.cpu, shared, curve.slope * work, curve.slope
-
-
-def _variance(known: Knowledge, brokers: Ints, shared: Floats, own: Floats) -> Floats:
-    """Return the variance of what has some slopes by what is fitted."""
-    following = known.following[brokers, 0]
-    mixed = shared - own[:, None] * following
-    by_shared = np.einsum("bs,st,bt->b", mixed, known.covariance, mixed)
-    return np.asarray(by_shared + own**2 * known.own_covariance[brokers, 0, 0])

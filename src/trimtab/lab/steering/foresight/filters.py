@@ -9,7 +9,7 @@ import numpy as np
 from trimtab.lab.costs import Knowledge, Windows
 from trimtab.lab.costs.collect import forgotten
 from trimtab.lab.costs.knowledge import with_brokers, with_bundles
-from trimtab.lab.costs.level import FULL
+from trimtab.lab.costs.look import FULL
 from trimtab.lab.costs.predict import carried
 from trimtab.lab.steering.foresight.memory import SHARES_BEFORE, Excursions, Memory, Network
 from trimtab.lab.steering.view import View

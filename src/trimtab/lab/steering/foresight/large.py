@@ -6,16 +6,16 @@ import numpy as np
 
 from trimtab.pulsar.model import Flags, Floats, Ints
 
-# Share of the band by which a broker that one bundle fills may stand above the mean of the others.
-# And that down to which a bundle that was too large stays so.
-_ASIDE, _STAYS = 1.25, 0.6
+# Points by which a broker that one bundle fills may stand above the mean of the others, and those
+# down to which a bundle that was too large stays so.
+_ASIDE, _STAYS = 16.0, 8.0
 # Percent from which a broker may be full, noise of counters taken off; and by how much more than is
 # seen a bundle may be taken to cost there.
 _FULL, _HIDDEN_MAX = 88.0, 2.0
 
 
-def too_large(usage: Floats, points: Floats, owner: Ints, was: Flags, width: float) -> Flags:
-    """Return which bundles would hold any broker above the band by themselves, (n_bundles,).
+def too_large(usage: Floats, points: Floats, owner: Ints, was: Flags) -> Flags:
+    """Return which bundles would hold any broker above the others by themselves, (n_bundles,).
 
     What fills a broker costs more than can be seen: there, all but what brokers use at rest is
     taken to be by its bundles, each by its share.
@@ -25,10 +25,9 @@ def too_large(usage: Floats, points: Floats, owner: Ints, was: Flags, width: flo
         points: (n_bundles, 3) of its owner's usage that each bundle takes.
         owner: (n_bundles,) positions; -1 for nobody.
         was: (n_bundles,) those that were too large until now.
-        width: of the outer band, points.
 
     Properties:
-        One that was too large is so until it is well inside the band.
+        One that was too large is so until it is well among the others.
     """
     large = np.zeros(owner.size, np.bool_)
     there = np.flatnonzero(~np.isnan(usage[:, 0]))
@@ -49,7 +48,7 @@ def too_large(usage: Floats, points: Floats, owner: Ints, was: Flags, width: flo
     # The others, when they have all that it can give up.
     others = usage[there].sum(axis=0) - usage[by] + (carried[by] - points)
     beyond = (alone - others / (there.size - 1)).max(axis=1)
-    large[owned] = beyond > np.where(was[owned], _STAYS, _ASIDE) * width
+    large[owned] = beyond > np.where(was[owned], _STAYS, _ASIDE)
     return large
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from trimtab.lab.costs import Knowledge, Windows
 from trimtab.lab.costs.knowledge import with_brokers, with_bundles
-from trimtab.lab.costs.level import explained
 from trimtab.lab.costs.load import by_traffic_alone
 from trimtab.lab.costs.predict import carried
+from trimtab.lab.costs.usage import usage as usage_of
 from trimtab.lab.planning.columns import Column, by_share, learned_cpu
 from trimtab.lab.steering.foresight.calm import bounded
 from trimtab.lab.steering.foresight.filters import network_usage, robust_others
@@ -60,7 +60,7 @@ def picture(memory: Memory, known: Knowledge, settings: Settings) -> Picture:
     if not settings.aside:
         return now
     points = speed[np.maximum(owner, 0)] * cost
-    large = too_large(now.movable_usage, points, owner, was, settings.outer)
+    large = too_large(now.movable_usage, points, owner, was)
     return replace(now, is_too_large=large)
 
 
@@ -122,7 +122,7 @@ def _cpu(memory: Memory, known: Knowledge, settings: Settings) -> Column:
 def at_rest(known: Knowledge) -> Floats:
     """Return what brokers would use by what they own alone, (n_brokers,) percent."""
     everyone = np.arange(len(known.broker_names))
-    return np.minimum(explained(known, everyone, carried(known)) + known.brokers.rest, 100.0)
+    return np.minimum(usage_of(known, everyone, carried(known)).cpu + known.brokers.rest, 100.0)
 
 
 def _is_young(memory: Memory) -> Flags:

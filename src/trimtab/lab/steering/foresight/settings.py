@@ -17,17 +17,19 @@ class Settings:
     trigger: float = 11.0
     evidence: float = 6.0
     #: Widths of the bands: who is outside the outer one is brought inside the inner one.
-    outer: float = 13.0
+    outer: float = 11.0
     inner: float = 7.0
     #: A wider inner band that is taken where it needs fewer moves.
-    lenient: float = 12.0
+    lenient: float = 11.0
     #: Points of spread at which an episode is over, and the outer width while it is open.
-    episode: float = 12.0
-    episode_outer: float = 12.0
+    episode: float = 11.0
+    episode_outer: float = 10.0
     #: Share of these widths that is allowed to many brokers.
-    many: float = 0.85
+    many: float = 0.65
     #: s after a plan before the next.
     settle_s: float = 140.0
+    #: And for which it waits besides, until nearly all show in their reports what it did.
+    seen_s: float = 240.0
     #: Windows of which the traffic of a bundle is a robust mean.
     windows: int = 6
     #: Of a plan with more moves than this, this share is carried out first.

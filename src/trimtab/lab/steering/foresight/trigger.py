@@ -116,20 +116,23 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     if mood.has_new and not held:
         is_due, mood = excess > 0, replace(mood, has_new=False)
     since_s = time_s - mood.planned_s
+    hidden = unseen(memory, view.windows.settled_s, settings.unseen_s)[there]
     goes_on = (
         settings.episodes
         and mood.is_open
         and not is_due
         and spread > settings.episode + _OVER * noise
         and settings.settle_s <= since_s < _EPISODE_S
-        and not unseen(memory, view.windows.settled_s, settings.unseen_s)[there].any()
+        and not hidden.any()
     )
     if not (is_due or goes_on):
         return Verdict(False, _quiet(picture, mood, excess), mood)
     if held:
         return Verdict(False, held, mood)
     is_new_member = time_s - max(_latest(memory.left_s), _latest(memory.came_s)) < _MEMBER_S
-    if is_due and since_s < settings.settle_s and not is_new_member:
+    is_hidden = np.count_nonzero(hidden) > _IN_DOUBT * there.size
+    waits = since_s < settings.settle_s or (is_hidden and since_s < settings.seen_s)
+    if is_due and waits and not is_new_member:
         return Verdict(False, "the last plan has not settled", mood)
     return Verdict(True, "", mood, goes_on, doubtful)
 
