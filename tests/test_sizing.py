@@ -286,7 +286,6 @@ def test_of_a_replay_that_is_not_true_nothing_is_foretold() -> None:
 def test_what_is_said_of_a_cluster_is_what_trying_all_numbers_says(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sizes, "SEEDS", 6)
     monkeypatch.setattr(sizes, "RECORDED", 3)
     # Other nights are tried of each.
     monkeypatch.setattr(sizes, "MORE_OF", 1)
