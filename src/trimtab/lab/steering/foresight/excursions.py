@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from trimtab.lab.costs.knowledge import with_bundles
-from trimtab.lab.costs.load import by_traffic_alone, costs
+from trimtab.lab.costs.load import by_traffic_alone
 from trimtab.lab.costs.look import has_measured
-from trimtab.lab.costs.predict import by_work, carried
+from trimtab.lab.costs.predict import by_work, works
 from trimtab.lab.steering.foresight.memory import Excursions, Memory
 from trimtab.lab.steering.view import View
-from trimtab.pulsar.model import Flags, Floats
+from trimtab.pulsar.model import Flags, Floats, Ints
 
 # s of which the median is what is usual, and looks below which nothing is.
 _USUAL_S = 1500.0
@@ -25,6 +25,8 @@ _LAG_S = 30.0
 _BURST_S, _PAST_S = 360.0, 7200.0
 # Bursts that make a habit, the share of them that is waited for, and how much longer, s.
 _HABIT, _QUANTILE, _EXTRA_S = 2, 0.95, 60.0
+# Points by which the traffic of a bundle has to rise to tell how long a burst lasts.
+_RISE = 3.0
 # Share of an excursion from which traffic is what it is by.
 _BY_TRAFFIC = 0.5
 
@@ -36,17 +38,23 @@ def with_excursions(memory: Memory, view: View) -> Memory:
     newest = _newest(memory, view)
     usage = np.concatenate((memory.excursions.usage[kept], newest[None]))
     times_s = np.append(memory.excursions.time_s[kept], time_s)
-    since_s, past = memory.excursions.since_s.copy(), memory.excursions.past
-    by_traffic = memory.excursions.by_traffic.copy()
-    past = past[past[:, 0] > time_s - _PAST_S]
+    before = memory.excursions
+    since_s, past = before.since_s.copy(), before.past[before.past[:, 0] > time_s - _PAST_S]
+    by_traffic = before.by_traffic.copy()
+    surge, rise, half = before.surge.copy(), before.rise.copy(), before.half.copy()
     if times_s.size >= _LOOKS_MIN:
+        now, usual = _by_traffic(memory)
         off = np.abs(newest - _usual(usage, times_s, touched_s + view.windows.settled_s))
         off = np.where(memory.is_there, np.nan_to_num(off), 0.0)
         is_settled = touched_s < time_s - view.windows.settled_s
         begins = np.isnan(since_s) & (off > _BEGINS) & is_settled
         is_off = ~np.isnan(since_s)
-        broken = is_off & ((touched_s > since_s) | ~memory.is_there)
-        over = is_off & ~broken & (off < _ENDS)
+        touched = is_off & (touched_s > since_s)
+        # Who was relieved of a burst by moves still tells by its bundle how long it lasted.
+        followed = touched & (rise > _RISE) & (time_s - since_s < _BURST_S)
+        broken = is_off & ((touched & ~followed) | ~memory.is_there)
+        is_less = np.where(followed, now[surge] < half, off < _ENDS)
+        over = is_off & ~broken & is_less
         lasted_s = time_s - _LAG_S - since_s[over]
         short = lasted_s[lasted_s < _BURST_S]
         who = np.flatnonzero(over)[lasted_s < _BURST_S]
@@ -54,16 +62,23 @@ def with_excursions(memory: Memory, view: View) -> Memory:
         past = np.concatenate((past, bursts))
         since_s[broken | over] = np.nan
         since_s[begins] = time_s - _LAG_S
-        by_traffic[np.isnan(since_s)] = False
-        by_traffic |= ~np.isnan(since_s) & (np.abs(_surplus(memory)) > _BY_TRAFFIC * off)
+        is_off = ~np.isnan(since_s)
+        by_traffic[~is_off], surge[~is_off], rise[~is_off] = False, -1, 0.0
+        by_traffic |= is_off & (np.abs(_surplus(memory, now - usual)) > _BY_TRAFFIC * off)
+        most = _most(memory.known.bundles.owner, now - usual, since_s.size)
+        rises = is_off & ~touched & (most >= 0) & ((now - usual)[most] > rise)
+        surge[rises], rise[rises] = most[rises], (now - usual)[most[rises]]
+        half[rises] = (now + usual)[most[rises]] / 2
     return replace(
         memory,
-        excursions=replace(
-            memory.excursions,
+        excursions=Excursions(
             usage=usage,
             time_s=times_s,
             since_s=since_s,
             by_traffic=by_traffic,
+            surge=surge,
+            rise=rise,
+            half=half,
             past=past,
         ),
     )
@@ -94,13 +109,30 @@ def _patience_s(past: Floats) -> float:
     return longest_s * (1.0 + 1.0 / len(past)) + _EXTRA_S
 
 
-def _surplus(memory: Memory) -> Floats:
-    """Return the points by which the newest traffic takes more than the usual, (n_brokers,)."""
+def _by_traffic(memory: Memory) -> tuple[Floats, Floats]:
+    """Return the work of bundles by the newest traffic and by the usual, both (n_bundles,)."""
     known = by_traffic_alone(memory.known)
-    now, usual = (
-        carried(with_bundles(known, counts=counts)) for counts in (memory.rates[-1], memory.robust)
+    newest, usual = (
+        works(with_bundles(known, counts=counts)) for counts in (memory.rates[-1], memory.robust)
     )
-    return np.asarray(by_work(known) * ((now - usual) @ costs(known)))
+    return newest, usual
+
+
+def _surplus(memory: Memory, work: Floats) -> Floats:
+    """Return the points that further work of bundles, (n_bundles,), takes, (n_brokers,)."""
+    owner = memory.known.bundles.owner
+    owned = np.flatnonzero(owner >= 0)
+    speed = by_work(by_traffic_alone(memory.known))
+    return np.asarray(speed * np.bincount(owner[owned], work[owned], speed.size))
+
+
+def _most(owner: Ints, work: Floats, n_brokers: int) -> Ints:
+    """Return the bundle with the most work of each broker, (n_brokers,); -1 if it has none."""
+    order = np.argsort(work, kind="stable")
+    order = order[owner[order] >= 0]
+    most = np.full(n_brokers, -1)
+    most[owner[order]] = order
+    return most
 
 
 def _newest(memory: Memory, view: View) -> Floats:
