@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,57 +32,85 @@ _RISE = 3.0
 _BY_TRAFFIC = 0.5
 
 
+class _Work(NamedTuple):
+    """What the traffic of bundles takes, (n_bundles,) points."""
+
+    newest: Floats
+    usual: Floats
+
+
 def with_excursions(memory: Memory, view: View) -> Memory:
     """Return the memory with the newest usage of brokers, and excursions begun and over."""
-    time_s, touched_s = view.time_s, memory.known.brokers.touched_s
-    kept = memory.excursions.time_s > time_s - _USUAL_S
-    newest = _newest(memory, view)
-    usage = np.concatenate((memory.excursions.usage[kept], newest[None]))
-    times_s = np.append(memory.excursions.time_s[kept], time_s)
-    before = memory.excursions
-    since_s, past = before.since_s.copy(), before.past[before.past[:, 0] > time_s - _PAST_S]
-    by_traffic = before.by_traffic.copy()
-    surge, rise, half = before.surge.copy(), before.rise.copy(), before.half.copy()
-    if times_s.size >= _LOOKS_MIN:
-        now, usual = _by_traffic(memory)
-        off = np.abs(newest - _usual(usage, times_s, touched_s + view.windows.settled_s))
-        off = np.where(memory.is_there, np.nan_to_num(off), 0.0)
-        is_settled = touched_s < time_s - view.windows.settled_s
-        begins = np.isnan(since_s) & (off > _BEGINS) & is_settled
-        is_off = ~np.isnan(since_s)
-        touched = is_off & (touched_s > since_s)
-        # Who was relieved of a burst by moves still tells by its bundle how long it lasted.
-        followed = touched & (rise > _RISE) & (time_s - since_s < _BURST_S)
-        broken = is_off & ((touched & ~followed) | ~memory.is_there)
-        is_less = np.where(followed, now[surge] < half, off < _ENDS)
-        over = is_off & ~broken & is_less
-        lasted_s = time_s - _LAG_S - since_s[over]
-        short = lasted_s[lasted_s < _BURST_S]
-        who = np.flatnonzero(over)[lasted_s < _BURST_S]
-        bursts = np.column_stack((np.full(short.size, time_s), short, who, by_traffic[who]))
-        past = np.concatenate((past, bursts))
-        since_s[broken | over] = np.nan
-        since_s[begins] = time_s - _LAG_S
-        is_off = ~np.isnan(since_s)
-        by_traffic[~is_off], surge[~is_off], rise[~is_off] = False, -1, 0.0
-        by_traffic |= is_off & (np.abs(_surplus(memory, now - usual)) > _BY_TRAFFIC * off)
-        most = _most(memory.known.bundles.owner, now - usual, since_s.size)
-        rises = is_off & ~touched & (most >= 0) & ((now - usual)[most] > rise)
-        surge[rises], rise[rises] = most[rises], (now - usual)[most[rises]]
-        half[rises] = (now + usual)[most[rises]] / 2
+    memory = replace(memory, excursions=_with_look(memory, view))
+    if memory.excursions.time_s.size < _LOOKS_MIN:
+        return memory
+    work = _by_traffic(memory)
+    off = _off(memory, view)
+    memory = replace(memory, excursions=_ended(memory, view, work.newest, off))
+    begun = replace(memory.excursions, since_s=_begun(memory, view, off))
+    return replace(memory, excursions=_risen(replace(memory, excursions=begun), work, off))
+
+
+def _with_look(memory: Memory, view: View) -> Excursions:
+    """Return excursions with one look more, and without what is too long ago."""
+    before, time_s = memory.excursions, view.time_s
+    kept = before.time_s > time_s - _USUAL_S
     return replace(
-        memory,
-        excursions=Excursions(
-            usage=usage,
-            time_s=times_s,
-            since_s=since_s,
-            by_traffic=by_traffic,
-            surge=surge,
-            rise=rise,
-            half=half,
-            past=past,
-        ),
+        before,
+        usage=np.concatenate((before.usage[kept], _newest(memory, view)[None])),
+        time_s=np.append(before.time_s[kept], time_s),
+        past=before.past[before.past[:, 0] > time_s - _PAST_S],
     )
+
+
+def _off(memory: Memory, view: View) -> Floats:
+    """Return by how much brokers are off their usual usage, (n_brokers,) points."""
+    looks, touched_s = memory.excursions, memory.known.brokers.touched_s
+    usual = _usual(looks.usage, looks.time_s, touched_s + view.windows.settled_s)
+    off = np.abs(looks.usage[-1] - usual)
+    return np.where(memory.is_there, np.nan_to_num(off), 0.0)
+
+
+def _ended(memory: Memory, view: View, newest: Floats, off: Floats) -> Excursions:
+    """Return excursions without those that are over, which are past, or that nobody can follow.
+
+    Who was relieved of a burst by moves still tells by its bundle how long the burst lasted.
+    """
+    of, time_s = memory.excursions, view.time_s
+    since_s, is_off = of.since_s.copy(), ~np.isnan(of.since_s)
+    touched = is_off & (memory.known.brokers.touched_s > since_s)
+    followed = touched & (of.rise > _RISE) & (time_s - since_s < _BURST_S)
+    broken = is_off & ((touched & ~followed) | ~memory.is_there)
+    is_less = np.where(followed, newest[of.surge] < of.half, off < _ENDS)
+    over = is_off & ~broken & is_less
+    lasted_s = time_s - _LAG_S - since_s
+    who = np.flatnonzero(over & (lasted_s < _BURST_S))
+    bursts = (np.full(who.size, time_s), lasted_s[who], who, of.by_traffic[who])
+    since_s[broken | over] = np.nan
+    return replace(of, since_s=since_s, past=np.concatenate((of.past, np.column_stack(bursts))))
+
+
+def _begun(memory: Memory, view: View, off: Floats) -> Floats:
+    """Return since when brokers have been off, those that have just begun to be among them, s."""
+    since_s, before_s = memory.excursions.since_s.copy(), view.time_s - view.windows.settled_s
+    is_settled = memory.known.brokers.touched_s < before_s
+    since_s[np.isnan(since_s) & (off > _BEGINS) & is_settled] = view.time_s - _LAG_S
+    return since_s
+
+
+def _risen(memory: Memory, work: _Work, off: Floats) -> Excursions:
+    """Return excursions with what they are by, and the bundle whose traffic rose most in each."""
+    of, brokers, risen = memory.excursions, memory.known.brokers, work.newest - work.usual
+    is_off = ~np.isnan(of.since_s)
+    by_traffic = is_off & (of.by_traffic | (np.abs(_surplus(memory, risen)) > _BY_TRAFFIC * off))
+    surge, rise = np.where(is_off, of.surge, -1), np.where(is_off, of.rise, 0.0)
+    most = _most(memory.known.bundles.owner, risen, is_off.size)
+    untouched = brokers.touched_s <= np.nan_to_num(of.since_s, nan=-np.inf)
+    rises = np.flatnonzero(is_off & untouched & (most >= 0) & (risen[most] > rise))
+    surge[rises], rise[rises] = most[rises], risen[most[rises]]
+    half = of.half.copy()
+    half[rises] = (work.newest + work.usual)[most[rises]] / 2
+    return replace(of, by_traffic=by_traffic, surge=surge, rise=rise, half=half)
 
 
 def young(excursions: Excursions, time_s: float, filtered_s: float) -> Flags:
@@ -109,13 +138,11 @@ def _patience_s(past: Floats) -> float:
     return longest_s * (1.0 + 1.0 / len(past)) + _EXTRA_S
 
 
-def _by_traffic(memory: Memory) -> tuple[Floats, Floats]:
-    """Return the work of bundles by the newest traffic and by the usual, both (n_bundles,)."""
+def _by_traffic(memory: Memory) -> _Work:
+    """Return the work of bundles by their traffic alone."""
     known = by_traffic_alone(memory.known)
-    newest, usual = (
-        works(with_bundles(known, counts=counts)) for counts in (memory.rates[-1], memory.robust)
-    )
-    return newest, usual
+    counts = memory.rates[-1], memory.robust
+    return _Work(*(works(with_bundles(known, counts=each)) for each in counts))
 
 
 def _surplus(memory: Memory, work: Floats) -> Floats:
