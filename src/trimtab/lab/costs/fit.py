@@ -41,9 +41,9 @@ _BLOCK_VARIANCE = 0.09
 _CHANGING = 0.5
 # s after which a block counts a third.
 _MEMORY_S = 86_400.0
-# Brokers that what is taken beforehand of their mean, and of their differences, counts as.
+# Brokers that what is taken beforehand of their differences counts as, and the share of that.
 _ALIKE_BEFORE = 1.0
-_SPREAD_BEFORE = 0.3
+_ALIKE_SHARE = 0.3
 # Windows below which the open block is not used yet.
 _OPEN_MIN = 2.0
 
@@ -143,18 +143,20 @@ def _before(known: Knowledge) -> _Before:
 def _alike(known: Knowledge) -> Knowledge:
     """Return what is known with how much brokers differ: a few that are like no other count less.
 
-    Properties:
-        While no broker's blocks tell of it, it stays what it was taken to be.
+    Only brokers with blocks tell; without any, all stays as it was taken to be.
     """
     brokers = known.brokers
-    own = np.stack((brokers.slowness, brokers.rest), axis=1)
+    has = (brokers.blocks[:, :, COUNT] > 0).any(axis=1)
+    own = np.stack((brokers.slowness, brokers.rest), axis=1)[has]
+    variance = _own_variance(known)[has]
     start = np.array((0.0, REST_BEFORE[0])), np.array((SLOWNESS_BEFORE, REST_BEFORE[1])) ** 2
-    square = (own - known.alike_mean) ** 2 + _own_variance(known)
+    square = (own - known.alike_mean) ** 2 + variance
     weight = (_FREEDOM + 1.0) / (_FREEDOM + square / known.alike_variance)
-    mean = _ALIKE_BEFORE * start[0] + (weight * own).sum(axis=0)
-    mean /= _ALIKE_BEFORE + weight.sum(axis=0)
-    spread = _SPREAD_BEFORE * start[1] + (weight * square).sum(axis=0)
-    spread /= _SPREAD_BEFORE + own.shape[0]
+    count = _ALIKE_BEFORE + weight.sum(axis=0)
+    mean = (_ALIKE_BEFORE * start[0] + (weight * own).sum(axis=0)) / count
+    spread = (_ALIKE_BEFORE * start[1] * _ALIKE_SHARE + (weight * square).sum(axis=0)) / (
+        _ALIKE_BEFORE + own.shape[0]
+    )
     # The scale of all brokers is in the shared costs.
     mean[0] = 0.0
     return dataclasses.replace(known, alike_mean=mean, alike_variance=spread)

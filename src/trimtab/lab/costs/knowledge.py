@@ -253,7 +253,7 @@ _PASSING = (
 _LASTING = ("noise", "lags")
 #: What is taken of brokers before anything is learned: standard deviation of the logarithm of
 #: their slowness; mean and deviation of their rest, points, and where others are measured.
-SLOWNESS_BEFORE = 0.25
+SLOWNESS_BEFORE = 0.35
 REST_BEFORE = (3.0, 10.0)
 REST_MEASURED = (1.0, 2.0)
 # Deviations of logarithms: of all costs together, of each, and of the exponent.

@@ -97,9 +97,8 @@ def compared(known: Knowledge, sample: Sample, rows: Ints, windows: Windows) -> 
     missed = np.where(is_first, 0.0, own - b.level[who] - step)
     mixed = np.where(is_settled, 0.0, (_MIXED * np.where(is_first, own, step)) ** 2)
     wandered = wandering(sample.written_s[rows] - b.written_s[who])
-    # What traffic costs that has changed by much is as unsure as costs are; of what moves have
-    # changed the level knows.
-    stepped = np.maximum(change_variance(known, who, then, now) - b.unverified[who], 0.0)
+    # What traffic costs that has changed by much is as unsure as costs are.
+    stepped = change_variance(known, who, then, now)
     variance = np.where(is_first, 1e4, b.level_variance[who] + wandered + stepped)
     variance = variance + b.window_variance[who] + mixed
     limit = np.maximum(_DOUBTED_MIN, _DOUBTED * np.sqrt(variance))
