@@ -11,7 +11,7 @@ from trimtab.lab.costs import Windows, nothing_known
 from trimtab.lab.costs.knowledge import with_brokers
 from trimtab.lab.steering.foresight.excursions import young
 from trimtab.lab.steering.foresight.filters import robust_rates, with_full
-from trimtab.lab.steering.foresight.memory import Excursions, no_excursions
+from trimtab.lab.steering.foresight.memory import Excursions
 from trimtab.lab.steering.foresight.picture import lag
 from trimtab.pulsar.model import Floats
 
@@ -33,7 +33,7 @@ def excursions(
     """Lay out two brokers, of which the first has been off since a time."""
     ended = np.array(past, np.float64).reshape(-1, 4)
     since, flags = np.array((since_s, np.nan)), np.array((by_traffic, False))
-    return replace(no_excursions(2), since_s=since, by_traffic=flags, past=ended)
+    return Excursions(np.empty((0, 2)), np.empty(0), since, flags, ended)
 
 
 # ------------------------------------------------------------------ windows
@@ -104,7 +104,8 @@ def test_a_level_lags_by_the_lesser_of_two_minutes(
 def test_a_broker_that_was_full_is_unsure_once_bundles_have_left_it() -> None:
     brokers = ("touched", "untouched", "seen since", "never full", "full long ago")
     usage = np.array([[40, 40, 40, 40, 98], [99, 99, 99, 60, 50]], np.float64)
-    looks = replace(no_excursions(5), usage=usage, time_s=np.array((100.0, 900.0)))
+    times_s, none = np.array((100.0, 900.0)), np.full(5, np.nan)
+    looks = Excursions(usage, times_s, none, np.zeros(5, np.bool_), np.empty((0, 4)))
     known = replace(nothing_known(brokers, ()), time_s=1000.0)
     known = with_brokers(
         known,

@@ -59,19 +59,6 @@ class Verdict(NamedTuple):
     left_alone: Flags | None = None
 
 
-class Seen(NamedTuple):
-    """What brokers use, and which of them are not to be gone by."""
-
-    #: (n_brokers,) percent; NaN where a bundle is too large.
-    levels: Floats
-    #: The fullest of them, percent, and the spread that is out of bounds, points.
-    peak: float
-    bound: float
-    #: (n_brokers,) levels and newest reports disagree; it may be a burst.
-    doubtful: Flags
-    brief: Flags
-
-
 def with_members(memory: Memory, view: View) -> Memory:
     """Return the memory with who has come and gone."""
     left_s, came_s, mood = memory.left_s.copy(), memory.came_s.copy(), memory.mood
@@ -123,11 +110,9 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
         mood = replace(mood, is_open=False)
     is_due = evidence >= 1.0 and excess > 0
     bound, doubtful = settings.trigger + noise, np.zeros(levels.size, np.bool_)
-    brief = doubtful
     if settings.patience and peak < _BURST_FULL and there.size:
         doubtful = _doubtful(memory, view, levels, bound)
-        brief = _brief(memory, view, np.where(doubtful, np.nan, levels), bound)
-    held = _held(memory, view, believed, settings, Seen(levels, peak, bound, doubtful, brief))
+    held = _held(memory, view, believed, settings, (levels, peak, bound, doubtful))
     if mood.has_new and not held:
         is_due, mood = excess > 0, replace(mood, has_new=False)
     since_s = time_s - mood.planned_s
@@ -149,7 +134,7 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     waits = since_s < settings.settle_s or (is_hidden and since_s < settings.seen_s)
     if is_due and waits and not is_new_member:
         return Verdict(False, "the last plan has not settled", mood)
-    return Verdict(True, "", mood, goes_on, doubtful | brief)
+    return Verdict(True, "", mood, goes_on, doubtful)
 
 
 def _quiet(picture: Picture, mood: Mood, excess: float) -> str:
@@ -192,9 +177,15 @@ def _noise(memory: Memory, count: int) -> float:
     return _EXTREME * usual * max(0.0, float(np.sqrt(2 * np.log(count))) - _FEW)
 
 
-def _held(memory: Memory, view: View, believed: Knowledge, settings: Settings, seen: Seen) -> str:
+def _held(
+    memory: Memory,
+    view: View,
+    believed: Knowledge,
+    settings: Settings,
+    seen: tuple[Floats, float, float, Flags],
+) -> str:
     """Return why a plan has to wait; nothing if it need not."""
-    levels, peak, bound, doubtful, brief = seen
+    levels, peak, bound, doubtful = seen
     if view.time_s < memory.mood.hold_s and peak < _FULL:
         return "a broker has just gone or come back: what it left is placed by lookups first"
     if settings.robust:
@@ -208,11 +199,7 @@ def _held(memory: Memory, view: View, believed: Knowledge, settings: Settings, s
     few = np.count_nonzero(doubtful) <= _IN_DOUBT * np.count_nonzero(~np.isnan(levels))
     if doubtful.any() and not (few and np.nanmax(sure) - np.nanmin(sure) >= bound):
         return "the newest reports and the filtered levels disagree"
-    # A burst is left alone where the others have to be balanced all the same.
-    calm = sure[~np.isnan(sure) & ~brief]
-    if brief.any() and (calm.size < 2 or float(np.ptp(calm)) < bound):
-        return "it may be a burst, and bursts here have been over soon"
-    return ""
+    return _burst(memory, view, sure, bound)
 
 
 def _doubtful(memory: Memory, view: View, levels: Floats, bound: float) -> Flags:
@@ -233,13 +220,18 @@ def _doubtful(memory: Memory, view: View, levels: Floats, bound: float) -> Flags
     return np.asarray(is_out & settled & free & is_other)
 
 
-def _brief(memory: Memory, view: View, levels: Floats, bound: float) -> Flags:
-    """Return which brokers are out of bounds by what may be a burst, (n_brokers,)."""
-    if np.isnan(levels).all():
-        return np.zeros(levels.size, np.bool_)
+def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
+    """Return that what is seen may be a burst; nothing if it is not."""
     windows = view.windows
+    if np.isnan(levels).all():
+        return ""
     is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
-    return np.asarray((_off(levels) > bound / 2 - 0.5) & is_young)
+    if not bool(((_off(levels) > bound / 2 - 0.5) & is_young).any()):
+        return ""
+    calm = levels[~np.isnan(levels) & ~is_young]
+    if calm.size > 1 and float(np.ptp(calm)) >= bound:
+        return ""
+    return "it may be a burst, and bursts here have been over soon"
 
 
 def _off(usage: Floats, among: Floats | None = None) -> Floats:
