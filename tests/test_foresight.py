@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from trimtab.lab.costs import Windows, nothing_known
-from trimtab.lab.costs.knowledge import with_brokers
+from trimtab.lab.costs.knowledge import with_brokers, with_bundles
 from trimtab.lab.steering.foresight.excursions import young
 from trimtab.lab.steering.foresight.filters import robust_rates, with_full
-from trimtab.lab.steering.foresight.memory import Excursions
+from trimtab.lab.steering.foresight.memory import Excursions, no_excursions
 from trimtab.lab.steering.foresight.picture import lag
+from trimtab.lab.steering.foresight.restless import restless
 from trimtab.pulsar.model import Floats
 
 FILTERED_S = 180.0
@@ -33,7 +34,7 @@ def excursions(
     """Lay out two brokers, of which the first has been off since a time."""
     ended = np.array(past, np.float64).reshape(-1, 4)
     since, flags = np.array((since_s, np.nan)), np.array((by_traffic, False))
-    return Excursions(np.empty((0, 2)), np.empty(0), since, flags, ended)
+    return replace(no_excursions(2), since_s=since, by_traffic=flags, past=ended)
 
 
 # ------------------------------------------------------------------ windows
@@ -104,8 +105,7 @@ def test_a_level_lags_by_the_lesser_of_two_minutes(
 def test_a_broker_that_was_full_is_unsure_once_bundles_have_left_it() -> None:
     brokers = ("touched", "untouched", "seen since", "never full", "full long ago")
     usage = np.array([[40, 40, 40, 40, 98], [99, 99, 99, 60, 50]], np.float64)
-    times_s, none = np.array((100.0, 900.0)), np.full(5, np.nan)
-    looks = Excursions(usage, times_s, none, np.zeros(5, np.bool_), np.empty((0, 4)))
+    looks = replace(no_excursions(5), usage=usage, time_s=np.array((100.0, 900.0)))
     known = replace(nothing_known(brokers, ()), time_s=1000.0)
     known = with_brokers(
         known,
@@ -147,3 +147,27 @@ def test_a_burst_that_is_over_counts_for_as_long_as_filters_show_it() -> None:
 
     assert young(excursions(np.nan, *past), 1170.0, FILTERED_S).tolist() == [False, True]
     assert not young(excursions(np.nan, *past), 1190.0, FILTERED_S).any()
+
+
+@pytest.mark.parametrize(
+    ("windows", "is_restless"),
+    [
+        ((2, 45, 2, 45, 2, 45), True),
+        ((2, 2, 45, 45, 2, 45), True),
+        ((2, 2, 2, 45, 45, 45), False),
+        ((2, 2, 45, 45, 2, 2), False),
+        ((38, 45, 38, 45, 38, 45), False),
+        ((1, 5, 1, 5, 1, 5), False),
+    ],
+    ids=["every other", "up, down and up again", "a step", "a burst", "noise", "a small bundle"],
+)
+def test_who_has_a_bundle_that_comes_and_goes_is_restless(
+    windows: tuple[float, ...], is_restless: bool
+) -> None:
+    known = with_bundles(nothing_known(("a", "b"), ("moody", "calm")), owner=np.array([0, 1]))
+    counts = np.zeros((len(windows), 2, 7))
+    counts[:, 0, :2] = 1000.0 * np.array(windows)[:, None]
+    counts[:, 1, :2] = 20_000.0
+    everybody = np.ones(2, np.bool_)
+    assert restless(known, counts, everybody).tolist() == [is_restless, False]
+    assert not restless(known, counts, ~everybody).any()

@@ -64,7 +64,7 @@ STRATEGIES: Mapping[str, Entry[Any, Any]] = {
         # Thirteen polls are as long as four windows of a minute, and say as much.
         {
             Sight.POLLED: {"windows": 13, "evidence": 12.0},
-            Sight.STORE: {"calm": True, "unseen_s": 200.0},
+            Sight.STORE: {"calm": True, "unseen_s": 200.0, "sound_s": 60.0},
         },
     ),
     "BusiestShare": Entry(

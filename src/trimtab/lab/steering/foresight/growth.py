@@ -43,6 +43,9 @@ def grown(memory: Memory, view: View, windows: int) -> Memory:
         usage=usage,
         since_s=_put(excursions.since_s, wider.excursions.since_s),
         by_traffic=_put(excursions.by_traffic, wider.excursions.by_traffic),
+        surge=_put(excursions.surge, wider.excursions.surge),
+        rise=_put(excursions.rise, wider.excursions.rise),
+        half=_put(excursions.half, wider.excursions.half),
     )
     return replace(
         memory,

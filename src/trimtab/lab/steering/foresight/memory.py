@@ -102,6 +102,11 @@ class Excursions:
     since_s: Floats
     #: (n_brokers,) traffic is what it is off by.
     by_traffic: Flags
+    #: (n_brokers,) the bundle whose traffic rose most in it (-1: none did), by how much, and at
+    #: which half of that is left, points.
+    surge: Ints
+    rise: Floats
+    half: Floats
     #: (n_past, 4) s at which one was over, how long it was, whose, and 1 if traffic was it.
     past: Floats
 
@@ -134,6 +139,20 @@ class Memory:
     waiting: Waiting | None = None
 
 
+def no_excursions(n_brokers: int) -> Excursions:
+    """Return that no broker has been off its usual usage, and that nobody has looked yet."""
+    return Excursions(
+        usage=np.empty((0, n_brokers)),
+        time_s=np.empty(0),
+        since_s=np.full(n_brokers, np.nan),
+        by_traffic=np.zeros(n_brokers, np.bool_),
+        surge=np.full(n_brokers, -1),
+        rise=np.zeros(n_brokers),
+        half=np.zeros(n_brokers),
+        past=np.empty((0, 4)),
+    )
+
+
 def beginning(view: View, windows: int) -> Memory:
     """Return the memory before the first view."""
     n, m = len(view.brokers), len(view.bundles)
@@ -156,9 +175,7 @@ def beginning(view: View, windows: int) -> Memory:
             capacity=none,
         ),
         mood=Mood(),
-        excursions=Excursions(
-            np.empty((0, n)), np.empty(0), none, np.zeros(n, np.bool_), np.empty((0, 4))
-        ),
+        excursions=no_excursions(n),
         left_s=np.full(n, -np.inf),
         came_s=np.full(n, -np.inf),
         is_there=view.is_there,

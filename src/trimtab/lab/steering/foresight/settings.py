@@ -39,6 +39,8 @@ class Settings:
     calm: bool = False
     #: s for which a broker that bundles came to or left is left alone until it reports.
     unseen_s: float = 420.0
+    #: s after its first whole window from which such a broker's report is held against its level.
+    sound_s: float = 0.0
     #: The parts.
     learning: bool = True
     robust: bool = True

@@ -12,6 +12,7 @@ from trimtab.lab.costs.knowledge import with_bundles
 from trimtab.lab.costs.predict import works
 from trimtab.lab.steering.foresight.excursions import young
 from trimtab.lab.steering.foresight.memory import Memory, Mood, Picture
+from trimtab.lab.steering.foresight.restless import restless
 from trimtab.lab.steering.foresight.settings import Settings
 from trimtab.lab.steering.view import Change, View
 from trimtab.pulsar.model import Flags, Floats
@@ -111,7 +112,7 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     is_due = evidence >= 1.0 and excess > 0
     bound, doubtful = settings.trigger + noise, np.zeros(levels.size, np.bool_)
     if settings.patience and peak < _BURST_FULL and there.size:
-        doubtful = _doubtful(memory, view, levels, bound)
+        doubtful = _doubtful(memory, view, levels, bound, settings.sound_s)
     held = _held(memory, view, believed, settings, (levels, peak, bound, doubtful))
     if mood.has_new and not held:
         is_due, mood = excess > 0, replace(mood, has_new=False)
@@ -202,14 +203,16 @@ def _held(
     return _burst(memory, view, sure, bound)
 
 
-def _doubtful(memory: Memory, view: View, levels: Floats, bound: float) -> Flags:
+def _doubtful(memory: Memory, view: View, levels: Floats, bound: float, sound_s: float) -> Flags:
     """Return which brokers levels and newest reports do not agree about, (n_brokers,).
 
-    One or the other says that they are out of bounds.
+    One or the other says that they are out of bounds.  Of those that were just touched the level
+    is what the moves were to do: a whole window that says something else is not to be planned by,
+    and no more is the level.
     """
     off, out = _off(levels), _off(memory.excursions.usage[-1], levels)
     brokers, windows = memory.known.brokers, view.windows
-    settled = brokers.written_s > brokers.touched_s + windows.settled_s + 60.0
+    settled = brokers.written_s > brokers.touched_s + windows.settled_s + sound_s
     # What has not been contradicted for so long is as believed as it will be.
     settled &= brokers.written_s > view.time_s - windows.in_doubt * windows.host_s
     free = memory.picture.beyond < 1.0
@@ -226,7 +229,10 @@ def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
     if np.isnan(levels).all():
         return ""
     is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
-    if not bool(((_off(levels) > bound / 2 - 0.5) & is_young).any()):
+    is_out = np.nan_to_num(_off(levels)) > bound / 2 - 0.5
+    if is_out.any():
+        is_young |= restless(memory.known, memory.rates, is_out)
+    if not (is_out & is_young).any():
         return ""
     calm = levels[~np.isnan(levels) & ~is_young]
     if calm.size > 1 and float(np.ptp(calm)) >= bound:
