@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
-from trimtab.lab.costs.knowledge import with_bundles
+from trimtab.lab.costs.features import features
 from trimtab.lab.costs.load import by_traffic_alone
 from trimtab.lab.costs.look import has_measured
-from trimtab.lab.costs.predict import by_work, works
+from trimtab.lab.costs.predict import by_work
 from trimtab.lab.steering.foresight.memory import Excursions, Memory
 from trimtab.lab.steering.view import View
 from trimtab.pulsar.model import Flags, Floats, Ints
@@ -32,23 +31,15 @@ _RISE = 3.0
 _BY_TRAFFIC = 0.5
 
 
-class _Work(NamedTuple):
-    """What the traffic of bundles takes, (n_bundles,) points."""
-
-    newest: Floats
-    usual: Floats
-
-
 def with_excursions(memory: Memory, view: View) -> Memory:
     """Return the memory with the newest usage of brokers, and excursions begun and over."""
     memory = replace(memory, excursions=_with_look(memory, view))
     if memory.excursions.time_s.size < _LOOKS_MIN:
         return memory
-    work = _by_traffic(memory)
     off = _off(memory, view)
-    memory = replace(memory, excursions=_ended(memory, view, work.newest, off))
-    begun = replace(memory.excursions, since_s=_begun(memory, view, off))
-    return replace(memory, excursions=_risen(replace(memory, excursions=begun), work, off))
+    memory = replace(memory, excursions=_ended(memory, view, off))
+    memory = replace(memory, excursions=_begun(memory, view, off))
+    return replace(memory, excursions=_risen(memory, off))
 
 
 def _with_look(memory: Memory, view: View) -> Excursions:
@@ -71,7 +62,7 @@ def _off(memory: Memory, view: View) -> Floats:
     return np.where(memory.is_there, np.nan_to_num(off), 0.0)
 
 
-def _ended(memory: Memory, view: View, newest: Floats, off: Floats) -> Excursions:
+def _ended(memory: Memory, view: View, off: Floats) -> Excursions:
     """Return excursions without those that are over, which are past, or that nobody can follow.
 
     Who was relieved of a burst by moves still tells by its bundle how long the burst lasted.
@@ -81,36 +72,62 @@ def _ended(memory: Memory, view: View, newest: Floats, off: Floats) -> Excursion
     touched = is_off & (memory.known.brokers.touched_s > since_s)
     followed = touched & (of.rise > _RISE) & (time_s - since_s < _BURST_S)
     broken = is_off & ((touched & ~followed) | ~memory.is_there)
-    is_less = np.where(followed, newest[of.surge] < of.half, off < _ENDS)
+    is_less = off < _ENDS
+    is_less[followed] = _work(memory, memory.rates[-1], of.surge[followed]) < of.half[followed]
     over = is_off & ~broken & is_less
     lasted_s = time_s - _LAG_S - since_s
     who = np.flatnonzero(over & (lasted_s < _BURST_S))
     bursts = (np.full(who.size, time_s), lasted_s[who], who, of.by_traffic[who])
     since_s[broken | over] = np.nan
-    return replace(of, since_s=since_s, past=np.concatenate((of.past, np.column_stack(bursts))))
+    return replace(
+        of,
+        since_s=since_s,
+        rise=np.where(np.isnan(since_s), 0.0, of.rise),
+        past=np.concatenate((of.past, np.column_stack(bursts))),
+    )
 
 
-def _begun(memory: Memory, view: View, off: Floats) -> Floats:
-    """Return since when brokers have been off, those that have just begun to be among them, s."""
+def _begun(memory: Memory, view: View, off: Floats) -> Excursions:
+    """Return excursions with those of brokers that have just begun to be off."""
     since_s, before_s = memory.excursions.since_s.copy(), view.time_s - view.windows.settled_s
     is_settled = memory.known.brokers.touched_s < before_s
     since_s[np.isnan(since_s) & (off > _BEGINS) & is_settled] = view.time_s - _LAG_S
-    return since_s
+    return replace(memory.excursions, since_s=since_s)
 
 
-def _risen(memory: Memory, work: _Work, off: Floats) -> Excursions:
+def _risen(memory: Memory, off: Floats) -> Excursions:
     """Return excursions with what they are by, and the bundle whose traffic rose most in each."""
-    of, brokers, risen = memory.excursions, memory.known.brokers, work.newest - work.usual
+    of, known = memory.excursions, memory.known
     is_off = ~np.isnan(of.since_s)
-    by_traffic = is_off & (of.by_traffic | (np.abs(_surplus(memory, risen)) > _BY_TRAFFIC * off))
-    surge, rise = np.where(is_off, of.surge, -1), np.where(is_off, of.rise, 0.0)
-    most = _most(memory.known.bundles.owner, risen, is_off.size)
-    untouched = brokers.touched_s <= np.nan_to_num(of.since_s, nan=-np.inf)
-    rises = np.flatnonzero(is_off & untouched & (most >= 0) & (risen[most] > rise))
-    surge[rises], rise[rises] = most[rises], risen[most[rises]]
-    half = of.half.copy()
-    half[rises] = (work.newest + work.usual)[most[rises]] / 2
+    if not is_off.any():
+        return replace(of, by_traffic=is_off)
+    bundles, owner = _owned(known.bundles.owner, is_off)
+    newest, usual = (_work(memory, each, bundles) for each in (memory.rates[-1], memory.robust))
+    risen = newest - usual
+    surplus = by_work(by_traffic_alone(known)) * np.bincount(owner, risen, is_off.size)
+    by_traffic = is_off & (of.by_traffic | (np.abs(surplus) > _BY_TRAFFIC * off))
+    # The one of each broker whose traffic rose most comes last.
+    order = np.argsort(risen, kind="stable")
+    most = np.full(is_off.size, -1)
+    most[owner[order]] = order
+    untouched = known.brokers.touched_s <= np.nan_to_num(of.since_s, nan=-np.inf)
+    who = np.flatnonzero(untouched & (most >= 0))
+    who = who[risen[most[who]] > of.rise[who]]
+    surge, rise, half = of.surge.copy(), of.rise.copy(), of.half.copy()
+    surge[who], rise[who] = bundles[most[who]], risen[most[who]]
+    half[who] = (newest + usual)[most[who]] / 2
     return replace(of, by_traffic=by_traffic, surge=surge, rise=rise, half=half)
+
+
+def _owned(owner: Ints, by: Flags) -> tuple[Ints, Ints]:
+    """Return the bundles of some brokers, and whose they are."""
+    bundles = np.flatnonzero((owner >= 0) & by[owner])
+    return bundles, owner[bundles]
+
+
+def _work(memory: Memory, counts: Floats, bundles: Ints) -> Floats:
+    """Return the points that the traffic of some bundles takes, by what traffic alone costs."""
+    return np.asarray(features(counts[bundles]) @ np.exp(memory.known.shared[:-1]))
 
 
 def young(excursions: Excursions, time_s: float, filtered_s: float) -> Flags:
@@ -136,30 +153,6 @@ def _patience_s(past: Floats) -> float:
     # Of few the longest decides, and is short of the longest there is by one part of as many.
     longest_s = float(np.quantile(past[:, 1], _QUANTILE, method="higher"))
     return longest_s * (1.0 + 1.0 / len(past)) + _EXTRA_S
-
-
-def _by_traffic(memory: Memory) -> _Work:
-    """Return the work of bundles by their traffic alone."""
-    known = by_traffic_alone(memory.known)
-    counts = memory.rates[-1], memory.robust
-    return _Work(*(works(with_bundles(known, counts=each)) for each in counts))
-
-
-def _surplus(memory: Memory, work: Floats) -> Floats:
-    """Return the points that further work of bundles, (n_bundles,), takes, (n_brokers,)."""
-    owner = memory.known.bundles.owner
-    owned = np.flatnonzero(owner >= 0)
-    speed = by_work(by_traffic_alone(memory.known))
-    return np.asarray(speed * np.bincount(owner[owned], work[owned], speed.size))
-
-
-def _most(owner: Ints, work: Floats, n_brokers: int) -> Ints:
-    """Return the bundle with the most work of each broker, (n_brokers,); -1 if it has none."""
-    order = np.argsort(work, kind="stable")
-    order = order[owner[order] >= 0]
-    most = np.full(n_brokers, -1)
-    most[owner[order]] = order
-    return most
 
 
 def _newest(memory: Memory, view: View) -> Floats:

@@ -85,12 +85,20 @@ def robust_rates(rates: Floats, count: Ints) -> Floats:
     for n in range(2, len(rates) + 1):
         which = np.flatnonzero(count == n)
         if which.size:
-            robust[which] = np.median(rates[len(rates) - n :, which], axis=0)
-    newer = rates[-(len(rates) // 2) :]
-    middle = np.median(newer, axis=0)
-    apart = newer.max(axis=0) - newer.min(axis=0)
+            robust[which] = _middle(np.sort(rates[len(rates) - n :, which], axis=0))
+    newer = np.sort(rates[-(len(rates) // 2) :], axis=0)
+    middle = _middle(newer)
+    apart = newer[-1] - newer[0]
     is_step = (count == len(rates))[:, None] & (apart < _AGREE * np.abs(middle - robust))
     return np.where(is_step, middle, robust)
+
+
+def _middle(ordered: Floats) -> Floats:
+    """Return the median of windows in order: NumPy's takes twice as long for so few of them."""
+    count = len(ordered)
+    middle = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
+    # What is not a number comes last.
+    return np.where(np.isnan(ordered[-1]), np.nan, middle)
 
 
 def with_others(memory: Memory, view: View) -> Memory:

@@ -102,7 +102,7 @@ class Excursions:
     since_s: Floats
     #: (n_brokers,) traffic is what it is off by.
     by_traffic: Flags
-    #: (n_brokers,) the bundle whose traffic rose most in it (-1: none did), by how much, and at
+    #: (n_brokers,) the bundle whose traffic rose most in it, by how much (0: none did), and at
     #: which half of that is left, points.
     surge: Ints
     rise: Floats

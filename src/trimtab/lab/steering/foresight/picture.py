@@ -112,7 +112,9 @@ def _cpu(memory: Memory, known: Knowledge, settings: Settings) -> Column:
     usage = column.usage
     if not settings.robust:
         usage = np.where(np.isnan(usage), np.nan, memory.newest)
-    usage = np.where(np.isnan(usage) & _is_young(memory), at_rest(known), usage)
+    is_at_rest = np.isnan(usage) & _is_young(memory)
+    if is_at_rest.any():
+        usage = np.where(is_at_rest, at_rest(known), usage)
     if settings.learning:
         return replace(column, usage=usage)
     traffic = known.bundles.counts[:, 2] + known.bundles.counts[:, 3]
