@@ -9,7 +9,7 @@ import pytest
 
 from trimtab.lab.costs import Windows, nothing_known
 from trimtab.lab.costs.knowledge import with_brokers, with_bundles
-from trimtab.lab.steering.foresight.excursions import young
+from trimtab.lab.steering.foresight.excursions import falling, young
 from trimtab.lab.steering.foresight.filters import robust_rates, with_full
 from trimtab.lab.steering.foresight.memory import Excursions, no_excursions
 from trimtab.lab.steering.foresight.picture import lag
@@ -149,6 +149,29 @@ def test_a_burst_that_is_over_counts_for_as_long_as_filters_show_it() -> None:
     assert not young(excursions(np.nan, *past), 1190.0, FILTERED_S).any()
 
 
+def counted(*windows: float) -> Floats:
+    """Lay out windows of two bundles: of one so many thousand messages/s, of the other twenty."""
+    counts = np.zeros((len(windows), 2, 7))
+    counts[:, 0, :2] = 1000.0 * np.array(windows)[:, None]
+    counts[:, 1, :2] = 20_000.0
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("windows", "is_falling"),
+    [((12, 45, 44, 25), True), ((12, 45, 45, 44), False), ((12, 30, 45, 45), False)],
+    ids=["on its way down", "as it was", "still up"],
+)
+def test_who_is_off_by_traffic_that_is_on_its_way_down_is_in_doubt(
+    windows: tuple[float, ...], is_falling: bool
+) -> None:
+    known = with_bundles(nothing_known(("a", "b"), ("x", "y")), owner=np.array([0, 1]))
+    off = replace(excursions(100.0), surge=np.array([0, -1]), rise=np.array([12.0, 0.0]))
+    assert falling(off, known, counted(*windows)).tolist() == [is_falling, False]
+    assert not falling(replace(off, rise=np.array([2.0, 0.0])), known, counted(*windows)).any()
+    assert not falling(replace(off, since_s=np.full(2, np.nan)), known, counted(*windows)).any()
+
+
 @pytest.mark.parametrize(
     ("windows", "is_restless"),
     [
@@ -165,9 +188,6 @@ def test_who_has_a_bundle_that_comes_and_goes_is_restless(
     windows: tuple[float, ...], is_restless: bool
 ) -> None:
     known = with_bundles(nothing_known(("a", "b"), ("moody", "calm")), owner=np.array([0, 1]))
-    counts = np.zeros((len(windows), 2, 7))
-    counts[:, 0, :2] = 1000.0 * np.array(windows)[:, None]
-    counts[:, 1, :2] = 20_000.0
-    everybody = np.ones(2, np.bool_)
+    counts, everybody = counted(*windows), np.ones(2, np.bool_)
     assert restless(known, counts, everybody).tolist() == [is_restless, False]
     assert not restless(known, counts, ~everybody).any()

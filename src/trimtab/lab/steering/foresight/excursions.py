@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from trimtab.lab.costs.features import features
+from trimtab.lab.costs.knowledge import Knowledge
 from trimtab.lab.costs.load import by_traffic_alone
 from trimtab.lab.costs.look import has_measured
 from trimtab.lab.costs.predict import by_work
@@ -27,6 +28,8 @@ _BURST_S, _PAST_S = 360.0, 7200.0
 _HABIT, _QUANTILE, _EXTRA_S = 2, 0.95, 60.0
 # Points by which the traffic of a bundle has to rise to tell how long a burst lasts.
 _RISE = 3.0
+# Share of what it rose by that it loses from one window to the next if that is the end of it.
+_FALLS = 0.25
 # Share of an excursion from which traffic is what it is by.
 _BY_TRAFFIC = 0.5
 
@@ -73,7 +76,9 @@ def _ended(memory: Memory, view: View, off: Floats) -> Excursions:
     followed = touched & (of.rise > _RISE) & (time_s - since_s < _BURST_S)
     broken = is_off & ((touched & ~followed) | ~memory.is_there)
     is_less = off < _ENDS
-    is_less[followed] = _work(memory, memory.rates[-1], of.surge[followed]) < of.half[followed]
+    is_less[followed] = (
+        _work(memory.known, memory.rates[-1], of.surge[followed]) < of.half[followed]
+    )
     over = is_off & ~broken & is_less
     lasted_s = time_s - _LAG_S - since_s
     who = np.flatnonzero(over & (lasted_s < _BURST_S))
@@ -102,7 +107,7 @@ def _risen(memory: Memory, off: Floats) -> Excursions:
     if not is_off.any():
         return replace(of, by_traffic=is_off)
     bundles, owner = _owned(known.bundles.owner, is_off)
-    newest, usual = (_work(memory, each, bundles) for each in (memory.rates[-1], memory.robust))
+    newest, usual = (_work(known, each, bundles) for each in (memory.rates[-1], memory.robust))
     risen = newest - usual
     surplus = by_work(by_traffic_alone(known)) * np.bincount(owner, risen, is_off.size)
     by_traffic = is_off & (of.by_traffic | (np.abs(surplus) > _BY_TRAFFIC * off))
@@ -119,15 +124,30 @@ def _risen(memory: Memory, off: Floats) -> Excursions:
     return replace(of, by_traffic=by_traffic, surge=surge, rise=rise, half=half)
 
 
+def falling(excursions: Excursions, known: Knowledge, windows: Floats) -> Flags:
+    """Return which brokers are off by a bundle whose traffic is on its way down, (n_brokers,).
+
+    Args:
+        excursions: with the bundle whose traffic rose most in each.
+        known: what traffic costs.
+        windows: (n_windows, n_bundles, 7) columns COUNTS, the newest last.
+    """
+    is_falling = ~np.isnan(excursions.since_s) & (excursions.rise > _RISE)
+    who = np.flatnonzero(is_falling)
+    before, newest = (_work(known, each, excursions.surge[who]) for each in windows[-2:])
+    is_falling[who] = before - newest > _FALLS * excursions.rise[who]
+    return is_falling
+
+
 def _owned(owner: Ints, by: Flags) -> tuple[Ints, Ints]:
     """Return the bundles of some brokers, and whose they are."""
     bundles = np.flatnonzero((owner >= 0) & by[owner])
     return bundles, owner[bundles]
 
 
-def _work(memory: Memory, counts: Floats, bundles: Ints) -> Floats:
+def _work(known: Knowledge, counts: Floats, bundles: Ints) -> Floats:
     """Return the points that the traffic of some bundles takes, by what traffic alone costs."""
-    return np.asarray(features(counts[bundles]) @ np.exp(memory.known.shared[:-1]))
+    return np.asarray(features(counts[bundles]) @ np.exp(known.shared[:-1]))
 
 
 def young(excursions: Excursions, time_s: float, filtered_s: float) -> Flags:

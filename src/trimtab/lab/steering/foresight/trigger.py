@@ -10,7 +10,7 @@ import numpy as np
 from trimtab.lab.costs import Knowledge
 from trimtab.lab.costs.knowledge import with_bundles
 from trimtab.lab.costs.predict import works
-from trimtab.lab.steering.foresight.excursions import young
+from trimtab.lab.steering.foresight.excursions import falling, young
 from trimtab.lab.steering.foresight.memory import Memory, Mood, Picture
 from trimtab.lab.steering.foresight.restless import restless
 from trimtab.lab.steering.foresight.settings import Settings
@@ -40,6 +40,9 @@ _DISAGREES = (6.0, 0.4)
 _RETURNS = (4.0, 0.25)
 # Share of brokers that may be in doubt and left alone, while the others are balanced.
 _IN_DOUBT = 0.05
+# Share of a window after which the next report is waited for, and s after it for which it may be
+# late.
+_DUE, _LATE_S = 0.66, 30.0
 # Windows of a bundle below which nothing is known of it.
 _WINDOWS_MIN = 3
 # Of many brokers the extremes are noise: how much of it is expected, and from how many on.
@@ -110,9 +113,11 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     if spread <= settings.episode + _OVER * noise:
         mood = replace(mood, is_open=False)
     is_due = evidence >= 1.0 and excess > 0
-    bound, doubtful = settings.trigger + noise, np.zeros(levels.size, np.bool_)
+    bound = settings.trigger + noise
+    doubtful = surging = np.zeros(levels.size, np.bool_)
     if settings.patience and peak < _BURST_FULL and there.size:
         doubtful = _doubtful(memory, view, levels, bound, settings.sound_s)
+        surging = memory.excursions.by_traffic & young(memory.excursions, time_s, 0.0)
     held = _held(memory, view, believed, settings, (levels, peak, bound, doubtful))
     if mood.has_new and not held:
         is_due, mood = excess > 0, replace(mood, has_new=False)
@@ -135,7 +140,11 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     waits = since_s < settings.settle_s or (is_hidden and since_s < settings.seen_s)
     if is_due and waits and not is_new_member:
         return Verdict(False, "the last plan has not settled", mood)
-    return Verdict(True, "", mood, goes_on, doubtful)
+    # Who writes only what has changed is not waited for.
+    is_pressing = peak >= _FULL or is_new_member or settings.calm or not settings.patience
+    if not is_pressing and _are_due(memory, view, np.where(doubtful, np.nan, levels), bound):
+        return Verdict(False, "the next reports of who is out of bounds are due", mood)
+    return Verdict(True, "", mood, goes_on, doubtful | surging)
 
 
 def _quiet(picture: Picture, mood: Mood, excess: float) -> str:
@@ -203,6 +212,14 @@ def _held(
     return _burst(memory, view, sure, bound)
 
 
+def _are_due(memory: Memory, view: View, levels: Floats, bound: float) -> bool:
+    """Return whether all who are out of bounds are about to report again."""
+    age_s, host_s = view.time_s - memory.known.brokers.written_s, view.windows.host_s
+    is_due = (age_s > _DUE * host_s) & (age_s < host_s + _LATE_S)
+    is_out = np.nan_to_num(_off(levels)) > bound / 2 - 0.5
+    return host_s >= _LATE_S and bool(is_out.any() and is_due[is_out].all())
+
+
 def _doubtful(memory: Memory, view: View, levels: Floats, bound: float, sound_s: float) -> Flags:
     """Return which brokers levels and newest reports do not agree about, (n_brokers,).
 
@@ -219,22 +236,27 @@ def _doubtful(memory: Memory, view: View, levels: Floats, bound: float, sound_s:
     differs = np.abs(memory.excursions.usage[-1] - levels)
     limit, returned = (np.maximum(low, share * off) for low, share in (_DISAGREES, _RETURNS))
     is_other = (differs > limit) | (off - out > returned)
+    is_other |= falling(memory.excursions, memory.known, memory.rates)
     is_out = np.maximum(off, out) > bound / 2 - 0.5
     return np.asarray(is_out & settled & free & is_other)
 
 
 def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
-    """Return that what is seen may be a burst; nothing if it is not."""
-    windows = view.windows
-    if np.isnan(levels).all():
+    """Return that what is seen may be a burst; nothing if it is not.
+
+    It is where those that may be in one are out of bounds, or others are by them alone.
+    """
+    windows, known = view.windows, ~np.isnan(levels)
+    if not known.any():
         return ""
     is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
     is_out = np.nan_to_num(_off(levels)) > bound / 2 - 0.5
-    if is_out.any():
-        is_young |= restless(memory.known, memory.rates, is_out)
+    if np.ptp(levels[known]) >= bound:
+        is_young |= restless(memory.known, memory.rates, known)
+        is_out = known
     if not (is_out & is_young).any():
         return ""
-    calm = levels[~np.isnan(levels) & ~is_young]
+    calm = levels[known & ~is_young]
     if calm.size > 1 and float(np.ptp(calm)) >= bound:
         return ""
     return "it may be a burst, and bursts here have been over soon"
