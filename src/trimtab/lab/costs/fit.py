@@ -44,6 +44,9 @@ _MEMORY_S = 86_400.0
 # Brokers that what is taken beforehand of their differences counts as, and the share of that.
 _ALIKE_BEFORE = 1.0
 _ALIKE_SHARE = 0.3
+# Largest logarithm of the exponent, either way: CPU that hardly grows with traffic is due to what
+# costs beside it.
+_EXPONENT_MAX = 0.5
 # Windows below which the open block is not used yet.
 _OPEN_MIN = 2.0
 
@@ -94,6 +97,7 @@ def fitted(known: Knowledge) -> Knowledge:
         own_step = np.einsum("bij,bj->bi", inverse, own_pull) - following @ step
         own_step[:, 0] = np.clip(own_step[:, 0], -_STEP_MAX, _STEP_MAX)
         shared, own = shared + step, own + own_step
+        shared[-1] = np.clip(shared[-1], -_EXPONENT_MAX, _EXPONENT_MAX)
         own[:, 1] = np.maximum(own[:, 1], 0.0)
     brokers = dataclasses.replace(known.brokers, slowness=own[:, 0], rest=own[:, 1])
     known = dataclasses.replace(
