@@ -51,3 +51,14 @@ def test_one_that_was_too_large_stays_so_until_it_is_well_inside() -> None:
 def test_one_that_nobody_owns_and_a_broker_alone_have_none() -> None:
     assert large((75.0, 22.0, 22.0), (60.0, 11.0, 18.0, 18.0), (-1, 0, 1, 2)) == []
     assert large((75.0, np.nan, np.nan), (60.0, 11.0, 18.0, 18.0), (0, 0, 1, 2)) == []
+
+
+def test_a_network_that_hardly_anybody_uses_keeps_no_bundle_aside() -> None:
+    usage, points = (
+        _cpu_alone(values) for values in ((75.0, 42.0, 42.0), (43.0, 29.0, 39.0, 39.0))
+    )
+    usage[:, 1], points[0, 1] = (21.0, 1.0, 1.0), 20.0
+    assert not too_large(usage, points, np.array((0, 0, 1, 2)), np.ones(4, np.bool_)).any()
+    # Where it is the network that is full, it is by that.
+    usage[:, 1], points[0, 1] = (91.0, 31.0, 31.0), 60.0
+    assert too_large(usage, points, np.array((0, 0, 1, 2)), NONE).tolist() == [True, *3 * [False]]

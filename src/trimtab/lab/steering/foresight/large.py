@@ -47,7 +47,8 @@ def too_large(usage: Floats, points: Floats, owner: Ints, was: Flags) -> Flags:
     alone = at_rest + points
     # The others, when they have all that it can give up.
     others = usage[there].sum(axis=0) - usage[by] + (carried[by] - points)
-    beyond = (alone - others / (there.size - 1)).max(axis=1)
+    # By the fullest of each: a NIC that hardly anybody uses keeps nobody from being balanced.
+    beyond = alone.max(axis=1) - others.max(axis=1) / (there.size - 1)
     large[owned] = beyond > np.where(was[owned], _STAYS, _ASIDE)
     return large
 
