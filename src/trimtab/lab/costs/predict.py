@@ -123,7 +123,12 @@ def works(known: Knowledge) -> Floats:
 
 def by_traffic(known: Knowledge) -> Floats:
     """Return what the traffic of each bundle says its work is, (n_bundles,)."""
-    return features(known.bundles.counts) @ np.exp(known.shared[:-1])
+    return by_counts(known, known.bundles.counts)
+
+
+def by_counts(known: Knowledge, counts: Floats) -> Floats:
+    """Return what traffic says its work is, (n,), of columns COUNTS, (n, 7)."""
+    return features(counts) @ np.exp(known.shared[:-1])
 
 
 def own_variance(known: Knowledge) -> Floats:

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from trimtab.lab.costs.features import features
 from trimtab.lab.costs.knowledge import Knowledge
 from trimtab.lab.costs.load import by_traffic_alone
 from trimtab.lab.costs.look import has_measured
-from trimtab.lab.costs.predict import by_work
+from trimtab.lab.costs.predict import by_counts, by_work
 from trimtab.lab.steering.foresight.memory import Excursions, Memory
 from trimtab.lab.steering.view import View
 from trimtab.pulsar.model import Flags, Floats, Ints
@@ -77,7 +76,7 @@ def _ended(memory: Memory, view: View, off: Floats) -> Excursions:
     broken = is_off & ((touched & ~followed) | ~memory.is_there)
     is_less = off < _ENDS
     is_less[followed] = (
-        _work(memory.known, memory.rates[-1], of.surge[followed]) < of.half[followed]
+        by_counts(memory.known, memory.rates[-1][of.surge[followed]]) < of.half[followed]
     )
     over = is_off & ~broken & is_less
     lasted_s = time_s - _LAG_S - since_s
@@ -107,7 +106,7 @@ def _risen(memory: Memory, off: Floats) -> Excursions:
     if not is_off.any():
         return replace(of, by_traffic=is_off)
     bundles, owner = _owned(known.bundles.owner, is_off)
-    newest, usual = (_work(known, each, bundles) for each in (memory.rates[-1], memory.robust))
+    newest, usual = (by_counts(known, each[bundles]) for each in (memory.rates[-1], memory.robust))
     risen = newest - usual
     surplus = by_work(by_traffic_alone(known)) * np.bincount(owner, risen, is_off.size)
     by_traffic = is_off & (of.by_traffic | (np.abs(surplus) > _BY_TRAFFIC * off))
@@ -134,7 +133,7 @@ def falling(excursions: Excursions, known: Knowledge, windows: Floats) -> Flags:
     """
     is_falling = ~np.isnan(excursions.since_s) & (excursions.rise > _RISE)
     who = np.flatnonzero(is_falling)
-    before, newest = (_work(known, each, excursions.surge[who]) for each in windows[-2:])
+    before, newest = (by_counts(known, each[excursions.surge[who]]) for each in windows[-2:])
     is_falling[who] = before - newest > _FALLS * excursions.rise[who]
     return is_falling
 
@@ -143,11 +142,6 @@ def _owned(owner: Ints, by: Flags) -> tuple[Ints, Ints]:
     """Return the bundles of some brokers, and whose they are."""
     bundles = np.flatnonzero((owner >= 0) & by[owner])
     return bundles, owner[bundles]
-
-
-def _work(known: Knowledge, counts: Floats, bundles: Ints) -> Floats:
-    """Return the points that the traffic of some bundles takes, by what traffic alone costs."""
-    return np.asarray(features(counts[bundles]) @ np.exp(known.shared[:-1]))
 
 
 def young(excursions: Excursions, time_s: float, filtered_s: float) -> Flags:

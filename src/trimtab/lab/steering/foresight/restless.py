@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.lab.costs.features import features
 from trimtab.lab.costs.knowledge import Knowledge
-from trimtab.lab.costs.predict import by_work
+from trimtab.lab.costs.predict import by_counts, by_work
 from trimtab.pulsar.model import Flags, Floats
 
 # Points that a bundle takes at its most beyond what it takes at its least, and how many times
@@ -24,10 +23,10 @@ def restless(known: Knowledge, windows: Floats, among: Flags) -> Flags:
         windows: (n_windows, n_bundles, 7) columns COUNTS, the newest last.
         among: (n_brokers,) those to be looked at.
     """
-    owner, by_unit = known.bundles.owner, np.exp(known.shared[:-1])
+    owner = known.bundles.owner
     held = np.flatnonzero((owner >= 0) & among[owner])
     points = by_work(known)[owner[held]] * (1.0 + known.bundles.deviation[held])
-    work = points * np.stack([features(window[held]) @ by_unit for window in windows])
+    work = points * np.stack([by_counts(known, window[held]) for window in windows])
     least, most = work.min(axis=0), work.max(axis=0)
     is_high = work > (least + most) / 2
     crossings = np.count_nonzero(is_high[1:] != is_high[:-1], axis=0)

@@ -118,7 +118,10 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     if settings.patience and peak < _BURST_FULL and there.size:
         doubtful = _doubtful(memory, view, levels, bound, settings.sound_s)
         surging = memory.excursions.by_traffic & young(memory.excursions, time_s, 0.0)
-    held = _held(memory, view, believed, settings, (levels, peak, bound, doubtful))
+    may_plan = is_due or mood.is_open or mood.has_new
+    held = (
+        _held(memory, view, believed, settings, (levels, peak, bound, doubtful)) if may_plan else ""
+    )
     if mood.has_new and not held:
         is_due, mood = excess > 0, replace(mood, has_new=False)
     since_s = time_s - mood.planned_s
@@ -216,7 +219,7 @@ def _are_due(memory: Memory, view: View, levels: Floats, bound: float) -> bool:
     """Return whether all who are out of bounds are about to report again."""
     age_s, host_s = view.time_s - memory.known.brokers.written_s, view.windows.host_s
     is_due = (age_s > _DUE * host_s) & (age_s < host_s + _LATE_S)
-    is_out = np.nan_to_num(_off(levels)) > bound / 2 - 0.5
+    is_out = _is_out(_off(levels), bound)
     return host_s >= _LATE_S and bool(is_out.any() and is_due[is_out].all())
 
 
@@ -237,7 +240,7 @@ def _doubtful(memory: Memory, view: View, levels: Floats, bound: float, sound_s:
     limit, returned = (np.maximum(low, share * off) for low, share in (_DISAGREES, _RETURNS))
     is_other = (differs > limit) | (off - out > returned)
     is_other |= falling(memory.excursions, memory.known, memory.rates)
-    is_out = np.maximum(off, out) > bound / 2 - 0.5
+    is_out = _is_out(np.maximum(off, out), bound)
     return np.asarray(is_out & settled & free & is_other)
 
 
@@ -250,7 +253,7 @@ def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
     if not known.any():
         return ""
     is_young = young(memory.excursions, view.time_s, windows.in_doubt * windows.host_s)
-    is_out = np.nan_to_num(_off(levels)) > bound / 2 - 0.5
+    is_out = _is_out(_off(levels), bound)
     if np.ptp(levels[known]) >= bound:
         is_young |= restless(memory.known, memory.rates, known)
         is_out = known
@@ -260,6 +263,11 @@ def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
     if calm.size > 1 and float(np.ptp(calm)) >= bound:
         return ""
     return "it may be a burst, and bursts here have been over soon"
+
+
+def _is_out(off: Floats, bound: float) -> Flags:
+    """Return which brokers are so many points off that a spread may be out of bounds by them."""
+    return np.asarray(np.nan_to_num(off) > bound / 2 - 0.5)
 
 
 def _off(usage: Floats, among: Floats | None = None) -> Floats:
