@@ -63,9 +63,16 @@ def trimtab(*words: str, within_s: float | None = COMMAND_S) -> subprocess.Compl
 
 
 def wait_until(
-    what: str, is_so: Callable[[], bool], *, within_s: float = WAIT_S, every_s: float = 0.5
+    what: str,
+    is_so: Callable[[], bool],
+    *,
+    within_s: float = WAIT_S,
+    every_s: float = 0.5,
+    in_place: Callable[[], object] | None = None,
 ) -> None:
+    """Wait for it; who waits in vain is told what there is in place of it."""
     last = time.monotonic() + within_s
     while not is_so():
-        assert time.monotonic() < last, f"waited {within_s:.0f} s for {what}"
+        late = time.monotonic() >= last
+        assert not late, f"waited {within_s:.0f} s for {what}: {in_place() if in_place else 'none'}"
         time.sleep(every_s)
