@@ -208,6 +208,19 @@ def test_a_wild_window_shows_in_the_usage_of_now_and_in_none_that_is_later() -> 
     assert float(soon.deviation[0]) > 10.0 > float(later.deviation[0])
 
 
+@pytest.mark.parametrize("every", [12, 20, 30])
+def test_others_that_come_and_go_make_no_broker_slower_than_it_is(every: int) -> None:
+    cluster, slower = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.1, noise=0.5), 1.4
+    known = _after(cluster, 0)
+    for minute in range(1, 300):
+        look = cluster.look(minute)
+        cpu = look.cpu.copy()
+        cpu[0] = 4.0 + slower * (cpu[0] - 4.0)
+        cpu[0] += 30.0 if minute > 60 and minute % every < 4 else 0.0
+        known = learned(known, dataclasses.replace(look, cpu=cpu), _WINDOWS)
+        assert -0.05 < known.brokers.slowness[0] < np.log(slower), minute
+
+
 def test_a_wild_window_verifies_no_change() -> None:
     cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.3, noise=0.3)
     known = learned(_after(cluster, 60), cluster.look(61, (0,), (1,)), _WINDOWS)

@@ -76,7 +76,11 @@ def jumped(known: Knowledge, filtered: Filtered) -> Knowledge:
 
 
 def forgotten(known: Knowledge, jumps: Ints) -> Knowledge:
-    """Return what is known without the blocks of brokers whose levels have jumped untouched."""
+    """Return what is known without the blocks of brokers whose levels have jumped untouched.
+
+    How slow they are is remembered as it was believed, not as blocks alone had it: what brokers
+    are alike in pulls anew each time, and who jumps often becomes ever more like the others.
+    """
     b = known.brokers
     who = jumps[known.time_s - b.touched_s[jumps] > _TOUCHED_S]
     if who.size == 0:
@@ -84,12 +88,9 @@ def forgotten(known: Knowledge, jumps: Ints) -> Knowledge:
     blocks, sums = b.blocks.copy(), b.open.copy()
     before, weight = b.slowness_before.copy(), b.weight_before.copy()
     blocks[who], sums[who] = 0.0, 0.0
-    # What brokers are alike in is taken beforehand anew, and counts once.
-    alike = 1.0 / known.alike_variance[0]
     total = 1.0 / np.maximum(known.own_covariance[who, 0, 0], 1e-6)
-    weight[who] = np.clip(total - alike, 0.0, _WEIGHT_MAX)
-    pulled = b.slowness[who] * total - known.alike_mean[0] * alike
-    before[who] = pulled / np.maximum(total - alike, 1e-6)
+    weight[who] = np.clip(total - 1.0 / known.alike_variance[0], 0.0, _WEIGHT_MAX)
+    before[who] = b.slowness[who]
     return with_brokers(
         known, blocks=blocks, open=sums, slowness_before=before, weight_before=weight
     )
