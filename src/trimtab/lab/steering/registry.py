@@ -61,9 +61,10 @@ STRATEGIES: Mapping[str, Entry[Any, Any]] = {
         foresee.Settings,
         foresee.Memory,
         attrgetter("known"),
-        # Thirteen polls are as long as four windows of a minute, and say as much.
+        # Thirteen polls are as long as four windows of a minute, and say as much; and after four
+        # it is known what moves did.
         {
-            Sight.POLLED: {"windows": 13, "evidence": 12.0},
+            Sight.POLLED: {"windows": 13, "evidence": 12.0, "settle_s": 80.0, "in_doubt": 0.2},
             Sight.STORE: {"calm": True, "unseen_s": 200.0, "sound_s": 60.0},
         },
     ),

@@ -35,6 +35,9 @@ class Settings:
     #: Of a plan with more moves than this, this share is carried out first.
     staged_from: int = 8
     staged: float = 0.6
+    #: Share of brokers that may be in doubt and left alone, where the others are as far apart as
+    #: all are.
+    in_doubt: float = 0.0
     #: A report that contradicts the one before waits until it is confirmed.
     calm: bool = False
     #: s for which a broker that bundles came to or left is left alone until it reports.

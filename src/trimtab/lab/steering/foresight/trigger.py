@@ -38,8 +38,10 @@ _ADVISED_S = 600.0
 _DISAGREES = (6.0, 0.4)
 # The same for a report that is nearer to the others: what a burst leaves as it ends.
 _RETURNS = (4.0, 0.25)
-# Share of brokers that may be in doubt and left alone, while the others are balanced.
+# Share of brokers that may be in doubt and left alone, while the others are balanced; and share of
+# the spread that is left without them where they make no difference.
 _IN_DOUBT = 0.05
+_AS_FAR = 0.95
 # Share of a window after which the next report is waited for, and s after it for which it may be
 # late.
 _DUE, _LATE_S = 0.66, 30.0
@@ -110,7 +112,9 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     evidence = float(np.clip(mood.evidence + step, 0.0, _EVIDENCE_MAX))
     evidence = evidence if settings.sequential else float(excess > 0)
     mood = replace(mood, evidence=evidence, weighed_s=time_s)
-    if spread <= settings.episode + _OVER * noise:
+    hidden = unseen(memory, view.windows.settled_s, settings.unseen_s)[there]
+    # What moves were to do is no evidence that it is over.
+    if spread <= settings.episode + _OVER * noise and not hidden.any():
         mood = replace(mood, is_open=False)
     is_due = evidence >= 1.0 and excess > 0
     bound = settings.trigger + noise
@@ -125,7 +129,6 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     if mood.has_new and not held:
         is_due, mood = excess > 0, replace(mood, has_new=False)
     since_s = time_s - mood.planned_s
-    hidden = unseen(memory, view.windows.settled_s, settings.unseen_s)[there]
     goes_on = (
         settings.episodes
         and mood.is_open
@@ -209,10 +212,27 @@ def _held(
     if not settings.patience or peak >= _BURST_FULL:
         return ""
     sure = np.where(doubtful, np.nan, levels)
-    few = np.count_nonzero(doubtful) <= _IN_DOUBT * np.count_nonzero(~np.isnan(levels))
-    if doubtful.any() and not (few and np.nanmax(sure) - np.nanmin(sure) >= bound):
+    if doubtful.any() and not _are_balanced_alone(memory, levels, doubtful, bound, settings):
         return "the newest reports and the filtered levels disagree"
     return _burst(memory, view, sure, bound)
+
+
+def _are_balanced_alone(
+    memory: Memory, levels: Floats, doubtful: Flags, bound: float, settings: Settings
+) -> bool:
+    """Return whether brokers are balanced among themselves without those that are in doubt.
+
+    A few of many may be left alone, and more of them where it makes no difference: where others
+    are as far apart as all are, whichever is believed of these.
+    """
+    sure = np.where(doubtful, np.nan, levels)
+    apart = np.nanmax(sure) - np.nanmin(sure)
+    count, of = np.count_nonzero(doubtful), np.count_nonzero(~np.isnan(levels))
+    if count <= _IN_DOUBT * of:
+        return bool(apart >= bound)
+    either = np.concatenate((levels, memory.excursions.usage[-1][doubtful]))
+    all_apart = np.nanmax(either) - np.nanmin(either)
+    return bool(count <= settings.in_doubt * of and apart >= max(bound, _AS_FAR * all_apart))
 
 
 def _are_due(memory: Memory, view: View, levels: Floats, bound: float) -> bool:
