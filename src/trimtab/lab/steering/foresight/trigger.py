@@ -225,14 +225,15 @@ def _are_balanced_alone(
     A few of many may be left alone, and more of them where it makes no difference: where others
     are as far apart as all are, whichever is believed of these.
     """
-    sure = np.where(doubtful, np.nan, levels)
-    apart = np.nanmax(sure) - np.nanmin(sure)
     count, of = np.count_nonzero(doubtful), np.count_nonzero(~np.isnan(levels))
+    if count > max(_IN_DOUBT, settings.in_doubt) * of:
+        return False
+    sure = levels[~doubtful]
+    apart = np.nanmax(sure) - np.nanmin(sure)
     if count <= _IN_DOUBT * of:
         return bool(apart >= bound)
     either = np.concatenate((levels, memory.excursions.usage[-1][doubtful]))
-    all_apart = np.nanmax(either) - np.nanmin(either)
-    return bool(count <= settings.in_doubt * of and apart >= max(bound, _AS_FAR * all_apart))
+    return bool(apart >= max(bound, _AS_FAR * (np.nanmax(either) - np.nanmin(either))))
 
 
 def _are_due(memory: Memory, view: View, levels: Floats, bound: float) -> bool:
