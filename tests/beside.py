@@ -68,11 +68,10 @@ def wait_until(
     *,
     within_s: float = WAIT_S,
     every_s: float = 0.5,
-    in_place: Callable[[], object] | None = None,
+    instead: Callable[[], object] = lambda: "in vain",
 ) -> None:
-    """Wait for it; who waits in vain is told what there is in place of it."""
+    """Wait for it; who waits in vain is told what there is instead."""
     last = time.monotonic() + within_s
     while not is_so():
-        late = time.monotonic() >= last
-        assert not late, f"waited {within_s:.0f} s for {what}: {in_place() if in_place else 'none'}"
+        assert time.monotonic() < last, f"waited {within_s:.0f} s for {what}: {instead()}"
         time.sleep(every_s)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.dataset as ds
 import pytest
@@ -147,29 +147,43 @@ def was_heard_throughout(night: Night) -> bool:
     return marks == [[True, False]] * 2
 
 
-def is_of(line: tuple[str, int], message: tuple[str, int]) -> bool:
-    """Return whether a line and a message, each a broker and when its load was of, are of one."""
-    (broker, printed), (sender, sent) = line, message
-    return broker == sender and abs(sent - printed) <= _ASKED_MEANWHILE_MS
+class Message(NamedTuple):
+    """Who sent a load, of when it is, and when it was published; ms."""
+
+    broker: str
+    updated: int
+    published: float
 
 
-def moment(line: dict[str, Any]) -> int:
-    """Return of when the load in a message is, ms.
+def is_of(line: tuple[str, int], message: Message) -> bool:
+    """Return whether a line, a broker and when its load was of, and a message are of one load.
 
-    A broker that has nothing left takes its load back and empties the object, perhaps between the
-    line and the message: then the message has no time but that at which it was published.
+    A broker takes its load back as it begins to unload a bundle, and empties the object, perhaps
+    between the line and the message: such a message is of no time.
     """
-    published = datetime.fromisoformat(line["published"]).timestamp()
-    return line["record"]["updatedAt"] or round(1000 * published)
+    broker, printed = line
+    if not message.updated:
+        is_near = abs(message.published - printed) <= _ASKED_MEANWHILE_MS
+    else:
+        is_near = 0 <= message.updated - printed <= _ASKED_MEANWHILE_MS
+    return broker == message.broker and is_near
 
 
 def test_every_load_that_a_broker_said_it_published_was_heard(night: Night) -> None:
     """The line is the broker's own, the message came by Pulsar's client."""
     lines = heard(night, "broker")
-    messages = {(line["broker"], moment(line)) for line in lines if line.get("record")}
+    messages = {
+        Message(
+            line["broker"],
+            line["record"]["updatedAt"],
+            1000 * datetime.fromisoformat(line["published"]).timestamp(),
+        )
+        for line in lines
+        if line.get("record")
+    }
     begin = datetime.fromisoformat(lines[0]["time"]).timestamp() * 1000
-    end = max(updated for _, updated in messages)
-    ids = {re.sub(r"\W", "_", name): name for name, _ in messages}
+    end = max(message.updated for message in messages)
+    ids = {re.sub(r"\W", "_", message.broker): message.broker for message in messages}
     printed = {
         (ids[path.parent.name.replace(".", "_")], int(match[1]))
         for path in (night.recording / "logs").glob("*/*.gz")

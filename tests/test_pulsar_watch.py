@@ -45,12 +45,15 @@ SETTINGS = {
 }
 
 
-def said(recording: Path, what: str) -> list[dict[str, Any]]:
+def lines_of(recording: Path) -> list[dict[str, Any]]:
     path = recording / "watch" / "rounds.jsonl"
     if not path.exists():
         return []
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [line for line in lines if line["said"] == what]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def said(recording: Path, what: str) -> list[dict[str, Any]]:
+    return [line for line in lines_of(recording) if line["said"] == what]
 
 
 class Watched:
@@ -121,13 +124,6 @@ def is_enough(recording: Path) -> bool:
     return is_compared and len(said(recording, "scored")) >= ROUNDS - 2
 
 
-def lines_of(recording: Path) -> list[str]:
-    """Return what was said of each round, in few words."""
-    path = recording / "watch" / "rounds.jsonl"
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [f"{each['said']} {each.get('round')} {each.get('why', '')}" for each in lines]
-
-
 @pytest.fixture(scope="module")
 def watched(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Watched:
     """A watch beside a real leader, until it has seen enough rounds; scraped meanwhile."""
@@ -149,7 +145,10 @@ def watched(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Watch
                 lambda: is_enough(recording) or process.poll() is not None,
                 # Where a busy machine leaves many of the first rounds undecided.
                 within_s=2 * WAIT_S,
-                in_place=lambda: lines_of(recording),
+                instead=lambda: [
+                    f"{each['said']} {each.get('round')} {each.get('why', '')}"
+                    for each in lines_of(recording)
+                ],
             )
             queries = server.shipped_queries(server.variables(prometheus))
             # Pulsar's classes have no turns and predict nothing.
