@@ -12,7 +12,7 @@ from trimtab.lab.steering.foresight.memory import Memory
 from trimtab.lab.steering.foresight.settings import Settings
 from trimtab.lab.steering.foresight.trigger import Verdict, unseen
 from trimtab.lab.steering.view import View
-from trimtab.pulsar.model import Flags
+from trimtab.pulsar.model import Flags, Floats
 
 # Points by which a plan must bring brokers nearer to the band: at all, and for each move.
 _GAIN, _GAIN_EACH = 1.5, 0.4
@@ -22,6 +22,8 @@ _LARGE, _POSITIONS_LARGE = 20_000, 5
 _STAYS_S = 300.0
 # Messages/s in and out below which a bundle is not worth a move.
 _BUSY = 0.5
+# Brokers beyond which one is always far out, and the quantiles between which nine in ten are.
+_MANY, _INNER = 50, (0.05, 0.95)
 # Share of all bundles that is moved at once, and bundles that always may be.
 _AT_ONCE, _AT_ONCE_MIN = 0.10, 20
 
@@ -36,13 +38,15 @@ class Plan(NamedTuple):
 def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Plan:
     """Return the moves that are worth making now."""
     picture = memory.picture
-    outer = settings.episode_outer if verdict.goes_on else settings.outer
-    inner = settings.inner if settings.two_bands else outer
-    inners = {min(each, outer) for each in (inner, max(inner, settings.lenient))}
     question = _question(memory, view, verdict, settings)
     levels = picture.levels[question.is_counted]
     if levels.size < 2:
         return Plan(NO_MOVES, "too few brokers may be touched now")
+    outer = settings.episode_outer if verdict.goes_on else settings.outer
+    if _are_few_out(levels, settings.episode_outer):
+        outer = settings.trigger
+    inner = settings.inner if settings.two_bands else outer
+    inners = {min(each, outer) for each in (inner, max(inner, settings.lenient))}
     mean = float(levels.mean())
     middle = (
         (min(mean, picture.water), max(mean, picture.water)) if settings.water else (mean, mean)
@@ -64,6 +68,14 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
         f" come inside {found.edges.low:.0f} to {found.edges.high:.0f} %{staged}"
     )
     return Plan(moves, reason)
+
+
+def _are_few_out(levels: Floats, width: float) -> bool:
+    """Return whether a few of many brokers are out of bounds, and nine in ten are even.
+
+    Only these few are worth moves: near the edges of a narrow band there always are some.
+    """
+    return levels.size > _MANY and float(np.ptp(np.quantile(levels, _INNER))) <= width
 
 
 def _staged(moves: Moves, n_bundles: int, settings: Settings, is_first: bool) -> tuple[Moves, str]:
