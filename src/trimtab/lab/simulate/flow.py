@@ -115,22 +115,27 @@ class Flows:
         is_known = self._last[:2] == (rows.first, version)
         if is_known:
             sums[:, 0] = self._last[2]
-        for place, array in zip(sums, (rows.work, rows.bytes_in, rows.bytes_out), strict=True):
-            place[is_known:] = self._by_broker(array[is_known:])
+        sums[:, is_known:] = self._by_broker(rows.part(rows.first + is_known, rows.first + steps))
         self._last = rows.first + steps - 1, version, sums[:, -1]
         return sums
 
-    def _by_broker(self, array: Floats) -> Floats:
-        """Return sums of each server's bundles, (n_steps, n_brokers + 1); the last is nobody's."""
-        bins, server = self.cluster.nobody + 1, self.cluster.server
+    def _by_broker(self, rows: Rows) -> Floats:
+        """Return work, bytes in and out of each server's bundles, (3, n_steps, n_brokers + 1).
+
+        The last are nobody's.
+        """
+        bins, server, steps = self.cluster.nobody + 1, self.cluster.server, len(rows.work)
         if server.size < _FEW:
             # A call for each step would take longer than what it adds up.
-            apart = np.arange(len(array))[:, None] * bins + server
-            at_once = np.bincount(apart.ravel(), array.ravel(), len(array) * bins)
-            return np.asarray(at_once, np.float64).reshape(-1, bins)
-        sums = np.empty((len(array), bins))
-        for place, step in zip(sums, array, strict=True):
-            place[:] = np.bincount(server, step, bins)
+            apart = np.arange(3 * steps)[:, None] * bins + server
+            arrays = np.concatenate((rows.work, rows.bytes_in, rows.bytes_out))
+            at_once = np.bincount(apart.ravel(), arrays.ravel(), 3 * steps * bins)
+            return np.asarray(at_once, np.float64).reshape(3, steps, bins)
+        sums = np.empty((3, steps, bins))
+        for i, size in enumerate(rows.size):
+            into, out = rows.rate_in[i] * size, rows.rate_out[i] * size
+            for place, array in zip(sums[:, i], (rows.work[i], into, out), strict=True):
+                place[:] = np.bincount(server, array, bins)
         return sums
 
     def _hold_back(self, wanted: tuple[Floats, ...], rows: Rows, step: Ints, first: int) -> Floats:
@@ -151,11 +156,13 @@ class Flows:
         ticks = np.broadcast_to(np.arange(step.size)[:, None], share.shape)
         at = ticks, np.broadcast_to(cluster.server[bundles], share.shape)
         missing = np.zeros(step.size)
-        for sums, array in zip(wanted, (rows.work, rows.bytes_in, rows.bytes_out), strict=True):
-            backlog = share * array[:, bundles][step]
+        size = rows.size[:, bundles]
+        into, out = rows.rate_in[:, bundles] * size, rows.rate_out[:, bundles] * size
+        for sums, array in zip(wanted, (rows.work[:, bundles], into, out), strict=True):
+            backlog = share * array[step]
             np.subtract.at(sums, at, backlog)
             np.maximum(sums, 0.0, out=sums)
-            if array is not rows.work:
+            if sums is not wanted[0]:
                 missing += backlog.sum(axis=1)
         return missing
 

@@ -53,7 +53,7 @@ class Costs:
 
 def once(values: NDArray[Number]) -> NDArray[Number]:
     """Return (1,) of what is the same for all bundles, which is as good in arithmetic; else all."""
-    return values[:1] if (values == values[0]).all() else values
+    return values[:1] if (values == values[:1]).all() else values
 
 
 def costs(bundles: Bundles, physics: Physics) -> Costs:
@@ -75,30 +75,36 @@ def costs(bundles: Bundles, physics: Physics) -> Costs:
     )
 
 
-def work(costs: Costs, rate_in: Array, rate_out: Array) -> Array:
+def work(costs: Costs, rate_in: Array, rate_out: Array, out: Array | None = None) -> Array:
     """Return the work of each bundle, points of a reference machine.
 
     Args:
         costs: of these bundles.
         rate_in: (n, n_bundles) messages/s published.
         rate_out: (n, n_bundles) messages/s dispatched.
+        out: room for it.
 
     Properties:
         Grows with either rate, ever more slowly: batches grow too.
     """
-    done = rate_in * costs.message_in
-    done += rate_out * costs.message_out
+    done = np.multiply(rate_in, costs.message_in, out=out)
+    # What is in few places stays in the processor's cache.
+    part = rate_out * costs.message_out
+    done += part
     entries = rate_in * costs.limit_in
-    entries /= costs.limit_in + rate_in
-    out = rate_out * costs.limit_out
-    out /= costs.limit_out + rate_out
-    entries += out
+    entries /= np.add(rate_in, costs.limit_in, out=part)
+    entries_out = np.multiply(rate_out, costs.limit_out, out=part)
+    entries_out /= costs.limit_out + rate_out
+    entries += entries_out
     entries *= costs.entry
     done += entries
-    in_use = rate_in / costs.busy_rate
-    np.minimum(in_use, 1.0, out=in_use)
-    in_use *= costs.busy
-    done += in_use
+    if (rate_in < costs.busy_rate).any():
+        in_use = np.divide(rate_in, costs.busy_rate, out=part)
+        np.minimum(in_use, 1.0, out=in_use)
+        in_use *= costs.busy
+        done += in_use
+    else:
+        done += costs.busy
     done += costs.idle
     return done
 

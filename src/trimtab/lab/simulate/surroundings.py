@@ -84,9 +84,7 @@ class RecordedTraffic:
             array[steps] for array in (self.rate_in, self.rate_out, self.message_bytes)
         )
         everything = (each[steps] for each in self._of_all)
-        return Rows(
-            first, rate_in, rate_out, rate_in * size, rate_out * size, self.work[steps], *everything
-        )
+        return Rows(first, size, rate_in, rate_out, self.work[steps], *everything)
 
     @cached_property
     def _of_all(self) -> tuple[Floats, Floats]:

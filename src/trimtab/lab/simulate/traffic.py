@@ -20,9 +20,10 @@ from trimtab.pulsar.model import Floats, Ints
 # processor's cache.
 _SIDE_BY_SIDE = 1 << 13
 _AT_A_TIME = 1 << 15
-# Numbers that are held, and steps at least and at most.
-_HELD = 1 << 20
-_HELD_STEPS = (32, 512)
+# Numbers that are held, and steps at least and at most: of few steps the windows still find
+# the last ones in the cache.
+_HELD = 1 << 18
+_HELD_STEPS = (4, 512)
 
 Noises: TypeAlias = NDArray[np.float32]
 
@@ -33,12 +34,11 @@ class Rows:
 
     #: Number of the first step.
     first: int
+    #: Bytes a message.
+    size: Floats
     #: Messages/s published and dispatched.
     rate_in: Floats
     rate_out: Floats
-    #: Bytes/s.
-    bytes_in: Floats
-    bytes_out: Floats
     #: Points of a reference machine.
     work: Floats
     #: (n_steps,) bytes/s in and out, and work, of all bundles.
@@ -46,21 +46,29 @@ class Rows:
     all_work: Floats
 
     def arrays(self) -> tuple[Floats, ...]:
-        """Return the arrays in the order of the fields."""
-        of_bundles = (self.rate_in, self.rate_out, self.bytes_in, self.bytes_out, self.work)
-        return (*of_bundles, self.all_bytes, self.all_work)
+        """Return the arrays in the order of the fields, but for the sizes."""
+        return self.rate_in, self.rate_out, self.work, self.all_bytes, self.all_work
+
+    @property
+    def bytes_in(self) -> Floats:
+        """Return bytes/s published; they are not kept, as it takes longer to look them up."""
+        return self.rate_in * self.size
+
+    @property
+    def bytes_out(self) -> Floats:
+        """Return bytes/s dispatched."""
+        return self.rate_out * self.size
 
     def part(self, first: int, last: int) -> Rows:
         """Return the steps from `first` up to `last`, which is not among them."""
         at = slice(first - self.first, last - self.first)
-        return Rows(first, *(array[at] for array in self.arrays()))
+        return Rows(first, self.size[at], *(array[at] for array in self.arrays()))
 
 
 def traffic_rows(first: int, rate_in: Floats, rate_out: Floats, work: Floats, size: Floats) -> Rows:
     """Return steps of traffic by rates, work and bytes a message."""
-    into, out = rate_in * size, rate_out * size
-    everything = into.sum(axis=1) + out.sum(axis=1)
-    return Rows(first, rate_in, rate_out, into, out, work, everything, work.sum(axis=1))
+    everything = (rate_in * size).sum(axis=1) + (rate_out * size).sum(axis=1)
+    return Rows(first, size, rate_in, rate_out, work, everything, work.sum(axis=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,6 @@ class _Columns:
     #: What cosine and sine of the time of day add, as shares of the rate.
     waves: tuple[Floats, Floats] | None
     fan_out: Floats
-    size: Floats
     costs: Costs
     #: Positions in them are among these bundles.
     changes: tuple[Change, ...]
@@ -111,15 +118,15 @@ class _Columns:
         level += groups.take(self.group, axis=1)
         np.exp(level, out=level)
         rate_in, rate_out = rows.rate_in[:, self.at], rows.rate_out[:, self.at]
-        np.multiply(self.base, level, out=rate_in)
+        # Two kinds of numbers are sooner made one than multiplied.
+        np.copyto(rate_in, level)
+        rate_in *= self.base
         if self.waves is not None:
             rate_in *= _wave(self.waves, angle)
         np.multiply(rate_in, self.fan_out, out=rate_out)
         for change in self.changes:
             _apply(change, time_s, rate_in, rate_out)
-        np.multiply(rate_in, self.size, out=rows.bytes_in[:, self.at])
-        np.multiply(rate_out, self.size, out=rows.bytes_out[:, self.at])
-        rows.work[:, self.at] = work(self.costs, rate_in, rate_out)
+        work(self.costs, rate_in, rate_out, out=rows.work[:, self.at])
 
 
 def _wave(waves: tuple[Floats, Floats], angle: Floats) -> Floats:
@@ -150,7 +157,6 @@ def _columns(world: World, physics: Physics) -> tuple[_Columns, ...]:
                 group=once(bundles.group[at]),
                 waves=(once(waves[0][at]), once(waves[1][at])) if bundles.wave.any() else None,
                 fan_out=once(bundles.fan_out[at]),
-                size=once(bundles.message_bytes[at]),
                 costs=every.part(at),
                 changes=_changes_of(world.changes, at),
             )
@@ -187,9 +193,12 @@ class Traffic:
         groups = int(bundles.group.max()) + 1 if size else 0
         self._groups = Noise(generator(world.seed, "groups"), groups, kept_by_groups)
         self._columns = _columns(world, physics)
+        self._size = bundles.message_bytes
+        #: The same with parts of bundles.
+        self._sizes = self._size if splits is None else self._size[splits.origin]
         self._known = 0
         #: Room for steps, of which those before `_known` have been made.
-        self._held = _room(0, 0, size if splits is None else splits.origin.size)
+        self._held = _room(0, 0, self._sizes)
 
     def rows(self, first: int, last: int) -> Rows:
         """Return the steps from `first` up to `last`, which is not among them.
@@ -212,7 +221,7 @@ class Traffic:
         old, size = self._held, self._held.work.shape[1]
         wanted = min(max(_HELD_STEPS[0], _HELD // max(1, size)), _HELD_STEPS[1]) + 2 * count
         is_large_enough = len(old.work) >= wanted
-        room = replace(old, first=first) if is_large_enough else _room(first, wanted, size)
+        room = replace(old, first=first) if is_large_enough else _room(first, wanted, self._sizes)
         kept = slice(first - old.first, self._known - old.first)
         for new, array in zip(room.arrays(), old.arrays(), strict=True):
             new[: kept.stop - kept.start] = array[kept]
@@ -227,7 +236,7 @@ class Traffic:
         if self.splits is None:
             self._fill(rows)
         else:
-            whole = _room(rows.first, len(rows.work), self._own.size)
+            whole = _room(rows.first, len(rows.work), self._size)
             self._fill(whole)
             _divide(whole, self.splits, rows)
         self._known = last
@@ -242,14 +251,19 @@ class Traffic:
         angle = 2 * math.pi * time_s / physics.day_s
         for columns in self._columns:
             columns.fill(rows, own, groups, (time_s, angle))
-        np.add(rows.bytes_in.sum(axis=1), rows.bytes_out.sum(axis=1), out=rows.all_bytes)
         np.sum(rows.work, axis=1, out=rows.all_work)
+        some, last = max(1, _AT_A_TIME // max(1, own.shape[1])), rows.first + count
+        for first in range(rows.first, last, some):
+            part = rows.part(first, min(last, first + some))
+            np.add(part.bytes_in.sum(axis=1), part.bytes_out.sum(axis=1), out=part.all_bytes)
 
 
-def _room(first: int, n_steps: int, n_bundles: int) -> Rows:
-    """Return room for steps of which nothing is known."""
-    of_bundles = [np.empty((n_steps, n_bundles)) for _ in range(5)]
-    return Rows(first, *of_bundles, *[np.empty(n_steps) for _ in range(2)])
+def _room(first: int, n_steps: int, size: Floats) -> Rows:
+    """Return room for steps of which nothing is known but the bytes a message of each bundle."""
+    shape = n_steps, size.size
+    of_bundles = [np.empty(shape) for _ in range(3)]
+    sizes = np.broadcast_to(once(size), shape)
+    return Rows(first, sizes, *of_bundles, *[np.empty(n_steps) for _ in range(2)])
 
 
 def _apply(change: Change, time_s: Floats, rate_in: Floats, rate_out: Floats) -> None:
