@@ -69,18 +69,6 @@ class Ranked:
     #: Where in that order a bundle stands.
     rank: Ints
 
-    def listed(self, left_out: Ints, repeated: Ints) -> Ints:
-        """Return the bundles without some of them, and with some once more for each time named.
-
-        Args:
-            left_out: positions in the order, each once.
-            repeated: likewise, as many times as it comes in addition.
-        """
-        times = np.ones(self.bundles.size, np.int64)
-        times[left_out] = 0
-        np.add.at(times, repeated, 1)
-        return np.repeat(self.bundles, times)
-
 
 class Leader:
     """The maps of the leader; all brokers have the same reports and averages.
@@ -326,19 +314,14 @@ class Leader:
         listings, owner = self.listings, self.cluster.owner
         ranked = self._ranked(table_size)
         formers = [f for f in listings.all_formers() if f.is_written]
-        is_written = listings.is_written.take(ranked.bundles)
-        left_out = np.flatnonzero(~is_written)
+        left_out = np.sort(ranked.rank[~listings.is_written])
         if not (left_out.size or formers):
             return ranked.bundles, owner.take(ranked.bundles)
         # Former owners' come right behind that of the owner, in the order of their unloads.
-        rank = ranked.rank[np.array([f.bundle for f in formers], np.int64)]
-        by_rank = np.argsort(rank, kind="stable")
-        formers, rank = [formers[i] for i in by_rank.tolist()], rank[by_rank]
-        at = rank + 1 - np.searchsorted(left_out, rank, side="right") + np.arange(rank.size)
-        bundles = ranked.listed(left_out, rank)
-        brokers = owner.take(bundles)
-        brokers[at] = [f.broker for f in formers]
-        return bundles, brokers
+        again = np.array([(f.bundle, f.broker) for f in formers], np.int64).reshape(-1, 2).T
+        rank, bundles = ranked.rank[again[0]], np.delete(ranked.bundles, left_out)
+        at = rank + 1 - np.searchsorted(left_out, rank, side="right")
+        return np.insert(bundles, at, again[0]), np.insert(owner.take(bundles), at, again[1])
 
     def _ranked(self, table_size: int) -> Ranked:
         """Return all bundles as the copy of the leader's map is walked that shedders get.

@@ -187,12 +187,14 @@ class Simulation:
         ]
         sampled, counted = windows.close(flow, rows)
         was_behind = self.reports.is_behind.copy()
-        server = cluster.server.take(counted.bundles)
+        server = counted.of_all(cluster.server)
+        # Nearly always all of them are listed, and to pick them would take as long as to count.
+        listed = server if counted.is_listed.all() else server[counted.is_listed]
         measured = Measured(
             sampled=sampled,
             counted=counted,
             totals=self._totals(counted, server),
-            bundles=np.bincount(server[counted.is_listed], minlength=cluster.nobody),
+            bundles=np.bincount(listed, minlength=cluster.nobody),
         )
         writes = self.reports.stretch(measured, cluster.reports, end)
         self.leader.take(writes, was_behind, counted)
@@ -203,7 +205,7 @@ class Simulation:
 
     def _totals(self, counted: Counted, server: Ints) -> Floats:
         """Return what brokers counted, (n_brokers, 4), of bundles that they serve."""
-        size = self.cluster.message_bytes.take(counted.bundles)
+        size = counted.of_all(self.cluster.message_bytes)
         totals = np.empty((self.cluster.nobody, 4))
         for i, rate in enumerate((counted.rate_in, counted.rate_out)):
             totals[:, i] = np.bincount(server, rate, self.cluster.nobody)

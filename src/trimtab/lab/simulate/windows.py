@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flow, Flows, served_share
+from trimtab.lab.simulate.physics import Number
 from trimtab.lab.simulate.surroundings import Lengths, Phases
 from trimtab.lab.simulate.traffic import Rows
 from trimtab.pulsar.model import Floats, Ints
 
 # Bundles whose means are taken at a time: their rates stay in the processor's cache.
-_SIDE_BY_SIDE = 1 << 13
+_SIDE_BY_SIDE = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,17 @@ class Counted:
 
     #: (n_brokers,) tick at whose end it closed; -1 if it did not.
     tick: Ints
-    #: (n,) bundles of brokers whose window closed, and whether they are served yet.
+    #: (n,) bundles of brokers whose window closed, in ascending order, and whether they are
+    #: served yet.
     bundles: Ints
     is_listed: np.ndarray[tuple[int], np.dtype[np.bool_]]
     #: (n,) messages/s.
     rate_in: Floats
     rate_out: Floats
+
+    def of_all(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return of values of all bundles, (n_bundles,), those of these bundles."""
+        return values if self.bundles.size == values.size else values.take(self.bundles)
 
 
 class Windows:
@@ -97,8 +104,9 @@ class Windows:
             count = np.minimum(closed + 1 - self.cluster.started[who], host_ticks)
             # Before a broker's start everything is 0, so whole windows may be added up.
             end = closed - first + self._last.shape[1]
-            at = end - np.arange(host_ticks)[:, None]
-            usage[who] = (ticks[:3, at, who].sum(axis=1) / np.maximum(count, 1)).T
+            of_usage = np.arange(3)[:, None] * ticks[0].size
+            at = of_usage + (end - np.arange(host_ticks)[:, None, None]) * closing.size + who
+            usage[who] = (ticks.take(at).sum(axis=0) / np.maximum(count, 1)).T
         return Sampled(closing, usage)
 
     def _counted(self, closing: Ints, first: int, passed: Floats, rows: Rows) -> Counted:
@@ -139,11 +147,11 @@ class Windows:
         cluster, tick_s = self.cluster, self.flows.parameters.measuring.tick_s
         if not cluster.moved:
             return
-        place = np.full(cluster.server.size, -1)
-        place[counted.bundles] = np.arange(counted.bundles.size)
-        for i in dict.fromkeys(cluster.moved):
-            at, since_s = int(place[i]), float(cluster.serve_from_s[i])
-            if at < 0:
+        moved = list(dict.fromkeys(cluster.moved))
+        places = np.searchsorted(counted.bundles, moved).tolist()
+        for i, at in zip(moved, places, strict=True):
+            since_s = float(cluster.serve_from_s[i])
+            if at == counted.bundles.size or counted.bundles[at] != i:
                 continue
             broker = int(cluster.server[i])
             last = int(counted.tick[broker])

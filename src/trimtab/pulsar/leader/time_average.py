@@ -57,11 +57,15 @@ def left_of_average(before: Ints, times: Ints, most: int) -> tuple[Ints, Floats]
         what as many calls of `averaged` return.
     """
     table = _LEFT[most]
-    if (before == most).all():  # what follows comes to this, with thrice the work
-        return before, table.take(times, mode="clip")
-    after = np.minimum(before + times, most)
-    left = before / np.maximum(after, 1)
-    beyond = times - (after - before)
-    left *= table.take(beyond, mode="clip")
-    left[times == 0] = 1.0
+    left = table.take(times, mode="clip")
+    (few,) = (before != most).nonzero()
+    # Most averages are full, and to these what follows would make no difference.
+    if few.size == 0:
+        return before, left
+    after, few_before, few_times = before.copy(), before[few], times[few]
+    few_after = np.minimum(few_before + few_times, most)
+    few_left = few_before / np.maximum(few_after, 1)
+    few_left *= table.take(few_times - (few_after - few_before), mode="clip")
+    few_left[few_times == 0] = 1.0
+    after[few], left[few] = few_after, few_left
     return after, left
