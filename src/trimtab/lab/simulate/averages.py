@@ -97,7 +97,9 @@ class Average:
             now -= sample
             now *= left
             now += sample
-            average[bundles] = now
+            # Those of a slice are the averages themselves.
+            if not isinstance(bundles, slice):
+                average[bundles] = now
 
     def held(self) -> Held:
         """Return it as it is now."""

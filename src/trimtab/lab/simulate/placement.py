@@ -77,7 +77,9 @@ class Placing:
         if placement.best.size == 0:
             return None
         at = int(placement.best[self.random.integers(placement.best.size)])
-        self.strategies.drawn(name, load.brokers[at])
+        # Who was planned is remembered already.
+        if placement.is_fallback:
+            self.strategies.drawn(name, load.brokers[at])
         return at, placement.is_fallback
 
     def _usage(self, load: ClusterLoad) -> Floats:

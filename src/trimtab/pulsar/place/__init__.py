@@ -117,7 +117,7 @@ class PlacerEntry(Generic[Memory, Settings]):
     memory: Memory
     #: Drops brokers that left (Pulsar: `onActiveBrokersChange`).
     forget: Callable[[Memory, Collection[str]], Memory] = keep
-    #: Remembers who was drawn among the best for a bundle; to be told after each placement.
+    #: Remembers who was drawn among the best for a bundle; to be told if it is a fallback.
     drawn: Callable[[Memory, str, str], Memory] = _unremembered
     #: Lays out what it remembers in the words of the recorded decisions.
     state: Callable[[ClusterLoad, Memory, Settings], Mapping[str, Any]] = no_state
