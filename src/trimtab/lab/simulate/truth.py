@@ -27,9 +27,7 @@ class LastMinute:
             physics: what traffic costs.
         """
         #: (n_bundles,) points of work, bytes/s in and out.
-        self.bundles, bytes_ = [steps @ rows.work], np.empty_like(rows.work)
-        for rate in (rows.rate_in, rows.rate_out):
-            self.bundles.append(steps @ np.multiply(rate, rows.size, out=bytes_))
+        self.bundles = [steps @ array for array in (rows.work, rows.bytes_in, rows.bytes_out)]
         owner = np.where(cluster.owner >= 0, cluster.owner, cluster.nobody)
         sums = [np.bincount(owner, values, cluster.nobody + 1) for values in self.bundles]
         #: (n_brokers,) the same, added up.

@@ -43,7 +43,7 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     if levels.size < 2:
         return Plan(NO_MOVES, "too few brokers may be touched now")
     outer = settings.episode_outer if verdict.goes_on else settings.outer
-    if _are_few_out(levels, settings.episode_outer):
+    if _are_mostly_even(levels, settings.episode_outer):
         outer = settings.trigger
     inner = settings.inner if settings.two_bands else outer
     inners = {min(each, outer) for each in (inner, max(inner, settings.lenient))}
@@ -70,10 +70,10 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     return Plan(moves, reason)
 
 
-def _are_few_out(levels: Floats, width: float) -> bool:
-    """Return whether a few of many brokers are out of bounds, and nine in ten are even.
+def _are_mostly_even(levels: Floats, width: float) -> bool:
+    """Return whether nine in ten of many brokers are within a width of each other.
 
-    Only these few are worth moves: near the edges of a narrow band there always are some.
+    Then only those far out are worth moves: near the edges of a narrow band there always are some.
     """
     return levels.size > _MANY and float(np.ptp(np.quantile(levels, _INNER))) <= width
 
