@@ -35,7 +35,8 @@ _STEP_MAX = 0.7
 # Degrees of freedom of the weights.
 _FREEDOM = 4.0
 # Variance that is in any block, however long, points squared: hosts say whole ticks, and what
-# a broker takes at rest goes up and down.  Found on runs for tuning; 1.0 made sizes too small.
+# a broker takes at rest goes up and down.  Chosen on runs for tuning; with 1.0 a cluster of known
+# need was said to need too few brokers.
 _BLOCK_VARIANCE = 0.5
 # Share of the variance by bundles' own costs that changes from block to block: the rest stays as
 # long as they do, and is in what the broker takes at rest.
